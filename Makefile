@@ -1,0 +1,27 @@
+# A list of plain commands; each works by itself too.
+
+.PHONY: build test check kits kill fuzz bench acceptance
+
+build: ## bin/muster, static
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/muster ./cmd/muster
+
+test: ## everything that go test runs, with the race detector
+	tools/test
+
+check: ## formatting, vet, staticcheck
+	tools/check
+
+kits: build ## the ratchet: what passed once must pass again
+	tools/ratchet
+
+kill: ## the log store and the whole log under 500 kill -9
+	go test -count=1 -timeout 60m ./test/kill -kills=500
+
+fuzz: ## every fuzz target for five minutes
+	tools/fuzz 5m
+
+bench: build ## figures against yardsticks of the same run (20 minutes)
+	tools/bench
+
+acceptance: build kill fuzz ## what runs or builds for long; by hand before an issue ends
+	tools/acceptance
