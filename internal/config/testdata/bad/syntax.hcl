@@ -1,0 +1,4 @@
+data_dir = "/tmp/x"
+ports {
+  http = 
+}
