@@ -1,0 +1,90 @@
+package state
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/muster-discovery/muster/internal/model"
+)
+
+// Items returns a topic's values in their stable order and its index.
+//
+//	Nodes                                  *model.Node by name
+//	Node                                   *model.NodeServices, none or one
+//	Services                               *model.ServiceSummary by name
+//	Service, Connect                       *model.Instance by node and id
+//	Checks, ChecksState, NodeChecks,
+//	ServiceCheck                           *model.Check by node and id
+//	CARoots                                *model.CARoot as they were set
+func (s *Snapshot) Items(t model.Topic) (items []any, index uint64) {
+	t = model.NewTopic(t.Kind, t.Name)
+	return s.items(t), s.t.topicIndex(t)
+}
+
+func (s *Snapshot) items(t model.Topic) (items []any) {
+	instance := func(r *instanceRow) bool { items = append(items, &r.Instance); return true }
+	check := func(r *checkRow) bool { items = append(items, &r.Check); return true }
+	switch t.Kind {
+	case model.TopicNodes:
+		items = make([]any, 0, s.t.nodes.Len())
+		s.t.nodes.Scan(func(r *nodeRow) bool { items = append(items, r.node); return true })
+	case model.TopicNode:
+		if ns := s.NodeServices(t.Name); ns != nil {
+			items = append(items, ns)
+		}
+	case model.TopicServices:
+		items = make([]any, 0, s.t.summaries.Len())
+		s.t.summaries.Scan(func(r *model.ServiceSummary) bool { items = append(items, r); return true })
+	case model.TopicService:
+		s.t.eachInstance(t.Name, instance)
+	case model.TopicConnect:
+		s.t.eachConnect(t.Name, instance)
+	case model.TopicChecks:
+		items = make([]any, 0, s.t.checks.Len())
+		s.t.checks.Scan(check)
+	case model.TopicChecksState:
+		s.t.eachInState(t.Name, check)
+	case model.TopicServiceCheck:
+		items = s.serviceChecks(t.Name)
+	case model.TopicNodeChecks:
+		s.t.eachCheck(t.Name, check)
+	case model.TopicCARoots:
+		for _, r := range s.t.roots {
+			items = append(items, r)
+		}
+	}
+	return items
+}
+
+// eachInState calls f for each check in a state. Passing ones are the rule and not
+// worth a table: whoever asks for them gets nearly all.
+func (t *tables) eachInState(status string, f func(*checkRow) bool) {
+	if status != model.StatusPassing {
+		t.eachFailing(status, f)
+		return
+	}
+	t.checks.Scan(func(r *checkRow) bool { return r.Status != status || f(r) })
+}
+
+// serviceChecks gathers the checks of a service's instances. Instances come by
+// node and id, so checks are out of order only within a node.
+func (s *Snapshot) serviceChecks(name string) (items []any) {
+	node, start := "", 0
+	order := func() {
+		slices.SortFunc(items[start:], func(a, b any) int {
+			return strings.Compare(a.(*model.Check).ID, b.(*model.Check).ID)
+		})
+	}
+	s.t.eachInstance(name, func(r *instanceRow) bool {
+		if r.node != node {
+			order()
+			node, start = r.node, len(items)
+		}
+		for _, c := range r.own() {
+			items = append(items, c)
+		}
+		return true
+	})
+	order()
+	return items
+}
