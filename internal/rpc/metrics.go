@@ -1,0 +1,84 @@
+package rpc
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// registration remembers what was registered where, so that it can be undone: an
+// agent may be started more than once in a process.
+type registration struct {
+	reg        prometheus.Registerer
+	collectors []prometheus.Collector
+}
+
+func register(reg prometheus.Registerer, collectors ...prometheus.Collector) (registration, error) {
+	r := registration{reg: reg}
+	if reg == nil {
+		return r, nil
+	}
+	for _, c := range collectors {
+		if err := reg.Register(c); err != nil {
+			r.unregister()
+			return r, fmt.Errorf("rpc: register metrics: %w", err)
+		}
+		r.collectors = append(r.collectors, c)
+	}
+	return r, nil
+}
+
+func (r *registration) unregister() {
+	for _, c := range r.collectors {
+		r.reg.Unregister(c)
+	}
+}
+
+type muxMetrics struct {
+	registration
+	accepted *prometheus.CounterVec
+	refused  *prometheus.CounterVec
+}
+
+func newMuxMetrics(reg prometheus.Registerer, p *pending) (*muxMetrics, error) {
+	m := &muxMetrics{
+		accepted: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_rpc_connections_accepted_total",
+			Help: "Connections accepted on the server port, by kind.",
+		}, []string{"kind"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_rpc_connections_refused_total",
+			Help: "Connections refused on the server port: foreign preamble, none in time, closed while silent to make room, or nobody to serve them.",
+		}, []string{"reason"}),
+	}
+	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "muster_rpc_connections_pending",
+		Help: "Connections on the server port whose preamble is outstanding.",
+	}, func() float64 { return float64(p.len()) })
+	var err error
+	m.registration, err = register(reg, m.accepted, m.refused, waiting)
+	return m, err
+}
+
+type poolMetrics struct {
+	registration
+	calls   *prometheus.CounterVec
+	seconds *prometheus.HistogramVec
+}
+
+func newPoolMetrics(reg prometheus.Registerer) (*poolMetrics, error) {
+	m := &poolMetrics{
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_rpc_calls_total",
+			Help: "Calls to other servers, by method and result: ok, refused by the other side, not sent, or sent and not answered.",
+		}, []string{"method", "result"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "muster_rpc_call_duration_seconds",
+			Help:    "Duration of calls to other servers, by method.",
+			Buckets: []float64{.0001, .0003, .001, .003, .01, .03, .1, .3, 1, 3, 10},
+		}, []string{"method"}),
+	}
+	var err error
+	m.registration, err = register(reg, m.calls, m.seconds)
+	return m, err
+}

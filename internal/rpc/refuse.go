@@ -1,0 +1,53 @@
+package rpc
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+const remedyForeign = "only Muster servers may connect to this port: Consul servers and agents can't share a cluster with Muster; take this address out of their configuration"
+
+// refuse counts and logs a connection that came to nothing.
+func (m *Mux) refuse(from net.Addr, err error) {
+	var foreign *foreignError
+	switch {
+	case errors.As(err, &foreign):
+		m.m.refused.WithLabelValues("foreign").Inc()
+		if ok, count := m.foreign.now(time.Now()); ok {
+			m.cfg.Logger.Warn("foreign connection refused", "addr", from, "err", err, "count", count, "remedy", remedyForeign)
+		}
+	case errors.Is(err, errNotServed):
+		m.m.refused.WithLabelValues("not_served").Inc()
+	default:
+		// Port scanners and health checkers connect and hang up.
+		m.m.refused.WithLabelValues("incomplete").Inc()
+		m.cfg.Logger.Debug("connection without preamble", "addr", from, "err", err)
+	}
+}
+
+func kindName(k Kind) string {
+	if k == KindRaft {
+		return "raft"
+	}
+	return "grpc"
+}
+
+// rarely lets one log line a minute through and counts the occasions since.
+type rarely struct {
+	mu    sync.Mutex
+	last  time.Time
+	count int
+}
+
+func (r *rarely) now(t time.Time) (ok bool, count int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count++
+	if !r.last.IsZero() && t.Sub(r.last) < time.Minute {
+		return false, 0
+	}
+	count, r.count, r.last = r.count, 0, t
+	return true, count
+}
