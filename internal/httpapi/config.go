@@ -1,0 +1,104 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/muster-discovery/muster/internal/apply"
+	"github.com/muster-discovery/muster/internal/lookup"
+	"github.com/muster-discovery/muster/internal/model"
+	"github.com/muster-discovery/muster/internal/view"
+	"github.com/muster-discovery/muster/internal/wire"
+)
+
+// Lookup is the read path. Calls may overlap.
+type Lookup interface {
+	Find(ctx context.Context, r *lookup.Request, a *lookup.Answer) error
+	Prepare(e *view.Encoder, q lookup.Question) (*view.Variant, error)
+}
+
+// Catalog is the write path. Calls may overlap.
+type Catalog interface {
+	Register(ctx context.Context, c apply.Caller, r *model.Registration) (index uint64, err error)
+	Deregister(ctx context.Context, c apply.Caller, d *model.Deregistration) (index uint64, err error)
+}
+
+// Local is what is registered on this agent. Calls may overlap; what the lists
+// hold must not be modified.
+type Local interface {
+	AddService(ctx context.Context, d *model.ServiceDefinition, replaceChecks bool) error
+	RemoveService(ctx context.Context, id string) error
+	AddCheck(ctx context.Context, d *model.CheckDefinition) error
+	RemoveCheck(ctx context.Context, id string) error
+	UpdateTTL(ctx context.Context, checkID, status, output string) error
+	Services() []*model.Service
+	Service(id string) (*model.Service, bool)
+	Checks() []*model.Check
+	// Watch returns a channel that is closed when the service changes or goes.
+	Watch(id string) <-chan struct{}
+	SetServiceMaintenance(ctx context.Context, id string, on bool, reason string) error
+	SetNodeMaintenance(ctx context.Context, on bool, reason, token string) error
+}
+
+// Agent is this agent and its cluster. Calls may overlap.
+type Agent interface {
+	Self(ctx context.Context) (*wire.AgentSelf, error)
+	Members(wan bool) []*wire.Member
+	Leader() string // RPC address; empty if there is none
+	Peers() []string
+	Datacenters() []string
+	Join(ctx context.Context, address string, wan bool) error
+	Leave(ctx context.Context) error
+	ForceLeave(ctx context.Context, node string, prune, wan bool) error
+	Reload(ctx context.Context) error
+	Version() wire.AgentVersion
+	Host(ctx context.Context) (any, error)
+	Metrics(ctx context.Context) (any, error)
+	// WriteMetrics writes Prometheus' text format.
+	WriteMetrics(ctx context.Context, w io.Writer) error
+}
+
+// Config is what the HTTP edge needs. Start from DefaultConfig.
+type Config struct {
+	Lookup  Lookup
+	Catalog Catalog
+	Local   Local
+	Agent   Agent
+	Logger  *slog.Logger
+
+	Datacenter string
+	// DefaultPolicy is told to clients with every answer.
+	DefaultPolicy string
+	// ConnectDisabled makes the mesh's endpoints answer that it is off.
+	ConnectDisabled bool
+	// TranslateWANAddrs is told to clients; the addresses themselves change only
+	// in answers from other datacenters.
+	TranslateWANAddrs bool
+
+	ResponseHeaders map[string]string
+	// BlockEndpoints are path prefixes that are refused.
+	BlockEndpoints []string
+	// AllowWriteFrom, if not empty, is from where requests may change anything.
+	AllowWriteFrom []netip.Prefix
+
+	// MaxBody bounds request bodies, BodyTimeout the time to read one.
+	MaxBody     int64
+	BodyTimeout time.Duration
+	// MaxWait bounds waits on the agent's own services, as lookup does for others.
+	MaxWait time.Duration
+}
+
+// DefaultConfig has Consul's defaults where it has any.
+func DefaultConfig() Config {
+	return Config{
+		DefaultPolicy: "allow",
+		// A command must fit a log entry with room to spare, and a registration
+		// of this size has thousands of checks.
+		MaxBody:     4 << 20,
+		BodyTimeout: 30 * time.Second,
+		MaxWait:     10 * time.Minute,
+	}
+}

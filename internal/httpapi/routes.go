@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"github.com/muster-discovery/muster/internal/acl"
+	"github.com/muster-discovery/muster/internal/model"
+)
+
+// route is one method on one path. A path that ends in a slash takes the rest of
+// the request's path as its id, with everything that is in it.
+type route struct {
+	method  string
+	path    string
+	handle  func(*call) error
+	needs   acl.Resource // what the caller must be allowed to use; 0: nothing
+	access  acl.Access
+	options options
+}
+
+type options uint8
+
+const (
+	// blocks: the caller can wait for a change with ?index.
+	blocks options = 1 << iota
+	// tellsIndex: errors of the lookup carry the index headers too.
+	tellsIndex
+	// caches: ?cached is honored and told in X-Cache.
+	caches
+)
+
+const (
+	get  = "GET"
+	put  = "PUT"
+	post = "POST"
+	del  = "DELETE"
+)
+
+// Routes is the whole API: every route is here and nowhere else.
+var routes = []route{
+	{get, "/v1/status/leader", statusLeader, 0, 0, 0},
+	{get, "/v1/status/peers", statusPeers, 0, 0, 0},
+
+	{put, "/v1/catalog/register", catalogRegister, acl.Node, acl.Write, 0},
+	{put, "/v1/catalog/deregister", catalogDeregister, acl.Node, acl.Write, 0},
+	{get, "/v1/catalog/datacenters", catalogDatacenters, 0, 0, 0},
+	{get, "/v1/catalog/nodes", catalogNodes, acl.Node, acl.Read, blocks | tellsIndex},
+	{get, "/v1/catalog/services", catalogServices, acl.Service, acl.Read, blocks | tellsIndex | caches},
+	{get, "/v1/catalog/service/", catalogService, acl.Service, acl.Read, blocks | tellsIndex | caches},
+	{get, "/v1/catalog/connect/", catalogConnect, acl.Service, acl.Read, blocks | tellsIndex | caches},
+	{get, "/v1/catalog/node/", catalogNode, acl.Node, acl.Read, blocks | tellsIndex},
+	{get, "/v1/catalog/node-services/", catalogNodeServices, acl.Node, acl.Read, blocks | tellsIndex},
+	{get, "/v1/catalog/gateway-services/", catalogGatewayServices, acl.Service, acl.Read, blocks | tellsIndex},
+
+	{get, "/v1/health/node/", healthNode, acl.Node, acl.Read, blocks | tellsIndex},
+	{get, "/v1/health/checks/", healthChecks, acl.Service, acl.Read, blocks | tellsIndex},
+	{get, "/v1/health/state/", healthState, acl.Node, acl.Read, blocks | tellsIndex},
+	{get, "/v1/health/service/", healthService, acl.Service, acl.Read, blocks | caches},
+	{get, "/v1/health/connect/", healthConnect, acl.Service, acl.Read, blocks | caches},
+	{get, "/v1/health/ingress/", healthIngress, acl.Service, acl.Read, blocks | caches},
+
+	{get, "/v1/connect/ca/roots", connectRoots, 0, 0, blocks | tellsIndex},
+
+	{get, "/v1/agent/self", agentSelf, acl.Agent, acl.Read, 0},
+	{get, "/v1/agent/host", agentHost, acl.Operator, acl.Read, 0},
+	{get, "/v1/agent/version", agentVersion, acl.Agent, acl.Read, 0},
+	{get, "/v1/agent/metrics", agentMetrics, acl.Agent, acl.Read, 0},
+	{get, "/v1/agent/members", agentMembers, acl.Node, acl.Read, 0},
+	{put, "/v1/agent/join/", agentJoin, acl.Agent, acl.Write, 0},
+	{put, "/v1/agent/leave", agentLeave, acl.Agent, acl.Write, 0},
+	{put, "/v1/agent/force-leave/", agentForceLeave, acl.Operator, acl.Write, 0},
+	{put, "/v1/agent/reload", agentReload, acl.Agent, acl.Write, 0},
+	{put, "/v1/agent/maintenance", agentMaintenance, acl.Node, acl.Write, 0},
+
+	{get, "/v1/agent/services", agentServices, acl.Service, acl.Read, 0},
+	{get, "/v1/agent/service/", agentService, acl.Service, acl.Read, 0},
+	{put, "/v1/agent/service/register", agentServiceRegister, acl.Service, acl.Write, 0},
+	{put, "/v1/agent/service/deregister/", agentServiceDeregister, acl.Service, acl.Write, 0},
+	{put, "/v1/agent/service/maintenance/", agentServiceMaintenance, acl.Service, acl.Write, 0},
+
+	{get, "/v1/agent/checks", agentChecks, acl.Service, acl.Read, 0},
+	{put, "/v1/agent/check/register", agentCheckRegister, acl.Service, acl.Write, 0},
+	{put, "/v1/agent/check/deregister/", agentCheckDeregister, acl.Service, acl.Write, 0},
+	{put, "/v1/agent/check/pass/", agentCheckReport(model.StatusPassing), acl.Service, acl.Write, 0},
+	{put, "/v1/agent/check/warn/", agentCheckReport(model.StatusWarning), acl.Service, acl.Write, 0},
+	{put, "/v1/agent/check/fail/", agentCheckReport(model.StatusCritical), acl.Service, acl.Write, 0},
+	{put, "/v1/agent/check/update/", agentCheckUpdate, acl.Service, acl.Write, 0},
+
+	{get, "/v1/agent/health/service/id/", agentHealthByID, acl.Service, acl.Read, 0},
+	{get, "/v1/agent/health/service/name/", agentHealthByName, acl.Service, acl.Read, 0},
+
+	{get, "/v1/agent/connect/ca/roots", agentRoots, 0, 0, blocks | caches},
+
+	// Access control has no rules yet; clients are told so as with Consul.
+	{put, "/v1/acl/bootstrap", aclDisabled, 0, 0, 0},
+	{post, "/v1/acl/login", aclDisabled, 0, 0, 0},
+	{post, "/v1/acl/logout", aclDisabled, 0, 0, 0},
+	{get, "/v1/acl/replication", aclDisabled, 0, 0, 0},
+	{get, "/v1/acl/policies", aclDisabled, 0, 0, 0},
+	{put, "/v1/acl/policy", aclDisabled, 0, 0, 0},
+	{get, "/v1/acl/policy/", aclDisabled, 0, 0, 0},
+	{put, "/v1/acl/policy/", aclDisabled, 0, 0, 0},
+	{del, "/v1/acl/policy/", aclDisabled, 0, 0, 0},
+	{get, "/v1/acl/roles", aclDisabled, 0, 0, 0},
+	{put, "/v1/acl/role", aclDisabled, 0, 0, 0},
+	{get, "/v1/acl/role/", aclDisabled, 0, 0, 0},
+	{put, "/v1/acl/role/", aclDisabled, 0, 0, 0},
+	{del, "/v1/acl/role/", aclDisabled, 0, 0, 0},
+	{get, "/v1/acl/tokens", aclDisabled, 0, 0, 0},
+	{put, "/v1/acl/token", aclDisabled, 0, 0, 0},
+	{get, "/v1/acl/token/self", aclDisabled, 0, 0, 0},
+	{get, "/v1/acl/token/", aclDisabled, 0, 0, 0},
+	{put, "/v1/acl/token/", aclDisabled, 0, 0, 0},
+	{del, "/v1/acl/token/", aclDisabled, 0, 0, 0},
+	{get, "/v1/acl/auth-methods", aclDisabled, 0, 0, 0},
+	{put, "/v1/acl/auth-method", aclDisabled, 0, 0, 0},
+	{get, "/v1/acl/auth-method/", aclDisabled, 0, 0, 0},
+	{put, "/v1/acl/auth-method/", aclDisabled, 0, 0, 0},
+	{del, "/v1/acl/auth-method/", aclDisabled, 0, 0, 0},
+	{get, "/v1/acl/binding-rules", aclDisabled, 0, 0, 0},
+	{put, "/v1/acl/binding-rule", aclDisabled, 0, 0, 0},
+	{get, "/v1/acl/binding-rule/", aclDisabled, 0, 0, 0},
+	{put, "/v1/acl/binding-rule/", aclDisabled, 0, 0, 0},
+	{del, "/v1/acl/binding-rule/", aclDisabled, 0, 0, 0},
+}
