@@ -1,0 +1,186 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/muster-discovery/muster/internal/config"
+	"github.com/muster-discovery/muster/internal/dnsapi"
+	"github.com/muster-discovery/muster/internal/httpapi"
+)
+
+// listen opens the edges' ports. All are open before New returns, so that a port
+// that is taken is an error of the start.
+func (a *Agent) listen() error {
+	hc, err := httpConfig(a.cfg, a.tel)
+	if err != nil {
+		return err
+	}
+	hc.Lookup, hc.Catalog, hc.Local, hc.Agent = a.server.lookup, a.server.apply, a.local, a
+	if a.http, err = httpapi.New(hc); err != nil {
+		return err
+	}
+	for _, e := range a.cfg.Listen.HTTP {
+		if err := a.serveHTTP(e); err != nil {
+			return err
+		}
+	}
+	if len(a.cfg.Listen.HTTPS) > 0 {
+		a.log.Warn("HTTPS is configured, but this version does not serve it yet")
+	}
+	if len(a.cfg.Listen.DNS) == 0 {
+		return nil
+	}
+	dc := dnsConfig(a.cfg, a.tel)
+	dc.Lookup = a.server.lookup
+	if a.dns, err = dnsapi.New(dc); err != nil {
+		return err
+	}
+	if err := a.dns.Listen(); err != nil {
+		return err
+	}
+	a.group.start("dns", a.dns.Run)
+	return nil
+}
+
+func (a *Agent) serveHTTP(e config.Endpoint) error {
+	l, err := listenOn(e, a.cfg.Addresses)
+	if err != nil {
+		return err
+	}
+	limited := &connLimiter{Listener: l, limit: a.cfg.Limits.HTTPConnsPerClient, log: a.log, open: make(map[netip.Addr]int)}
+	srv := &http.Server{
+		Handler:           a.http,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    a.cfg.HTTP.MaxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(a.tel.Logger("http").Handler(), slog.LevelDebug),
+	}
+	a.group.start("http "+e.String(), func(ctx context.Context) error {
+		done := make(chan error, 1)
+		go func() { done <- srv.Serve(limited) }()
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			// Blocking queries would hold an orderly shutdown up for minutes.
+			srv.Close()
+			<-done
+			return nil
+		}
+	})
+	return nil
+}
+
+// listenOn opens a TCP port or a Unix socket.
+func listenOn(e config.Endpoint, addrs config.Addresses) (net.Listener, error) {
+	if e.Network != "unix" {
+		l, err := net.Listen("tcp", e.Address)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("HTTP address %s is in use: stop the other process (is an agent running already?) or choose another with ports.http or -http-port", e.Address)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listen for HTTP: %w", err)
+		}
+		return l, nil
+	}
+	// A socket that a killed agent left behind is in the way; anything else that
+	// has the name is not ours to remove.
+	if info, err := os.Lstat(e.Address); err == nil {
+		if info.Mode()&fs.ModeSocket == 0 {
+			return nil, fmt.Errorf("HTTP address %s: a file that is no socket is there; move it or choose another path", e)
+		}
+		if err := os.Remove(e.Address); err != nil {
+			return nil, fmt.Errorf("remove the old socket %s: %w", e.Address, err)
+		}
+	}
+	l, err := net.Listen("unix", e.Address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for HTTP on %s: %w", e, err)
+	}
+	if addrs.SocketMode != "" {
+		mode, err := strconv.ParseUint(addrs.SocketMode, 8, 32)
+		if err == nil {
+			err = os.Chmod(e.Address, fs.FileMode(mode))
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("unix_sockets.mode %q: %w", addrs.SocketMode, err), l.Close())
+		}
+	}
+	return l, nil
+}
+
+// connLimiter bounds the connections of one client address, as
+// limits.http_max_conns_per_client says. A connection over the limit gets an
+// answer that names it, since a bare close looks like a network fault.
+type connLimiter struct {
+	net.Listener
+	limit int // 0 and less: none
+	log   *slog.Logger
+
+	mu   sync.Mutex
+	open map[netip.Addr]int
+}
+
+const tooMany = "HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s"
+
+func (l *connLimiter) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil || l.limit <= 0 {
+			return conn, err
+		}
+		tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
+		if !ok {
+			return conn, nil // Unix sockets are limited by their permissions
+		}
+		addr := tcp.AddrPort().Addr().Unmap()
+		if l.take(addr) {
+			return &countedConn{Conn: conn, release: sync.OnceFunc(func() { l.release(addr) })}, nil
+		}
+		text := fmt.Sprintf("more than %d connections from %s: close some, or raise limits.http_max_conns_per_client\n", l.limit, addr)
+		l.log.Debug("refused a connection over limits.http_max_conns_per_client", "addr", addr)
+		conn.SetWriteDeadline(time.Now().Add(time.Second))
+		fmt.Fprintf(conn, tooMany, len(text), text)
+		conn.Close()
+	}
+}
+
+func (l *connLimiter) take(addr netip.Addr) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open[addr] >= l.limit {
+		return false
+	}
+	l.open[addr]++
+	return true
+}
+
+func (l *connLimiter) release(addr netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open[addr]--; l.open[addr] == 0 {
+		delete(l.open, addr)
+	}
+}
+
+type countedConn struct {
+	net.Conn
+	release func()
+}
+
+func (c *countedConn) Close() error {
+	defer c.release()
+	return c.Conn.Close()
+}

@@ -1,0 +1,123 @@
+package agent
+
+import (
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/muster-discovery/muster/internal/config"
+	"github.com/muster-discovery/muster/internal/dnsapi"
+	"github.com/muster-discovery/muster/internal/httpapi"
+	"github.com/muster-discovery/muster/internal/local"
+	"github.com/muster-discovery/muster/internal/model"
+	"github.com/muster-discovery/muster/internal/telemetry"
+	"github.com/muster-discovery/muster/internal/version"
+)
+
+// This file alone translates the file format's settings into the parts' own.
+
+func localConfig(cfg *config.Config, nodeID string, tel *telemetry.Telemetry) local.Config {
+	c := local.DefaultConfig()
+	c.Node = ownNode(cfg, nodeID)
+	c.CheckUpdateInterval = cfg.Checks.UpdateInterval
+	c.SidecarMinPort, c.SidecarMaxPort = cfg.Ports.SidecarMin, cfg.Ports.SidecarMax
+	c.Logger, c.Registry = tel.Logger("local"), tel.Registry()
+	return c
+}
+
+// ownNode is this agent's node as the catalog shows it.
+func ownNode(cfg *config.Config, nodeID string) model.Node {
+	meta := map[string]string{"consul-network-segment": "", "consul-version": version.API}
+	maps.Copy(meta, cfg.Node.Meta)
+	return model.Node{
+		ID: nodeID, Name: cfg.Node.Name, Address: cfg.Advertise.LAN, Datacenter: cfg.Node.Datacenter,
+		TaggedAddresses: maps.Clone(cfg.Advertise.Tagged), Meta: meta,
+	}
+}
+
+func dnsConfig(cfg *config.Config, tel *telemetry.Telemetry) dnsapi.Config {
+	c := dnsapi.DefaultConfig()
+	c.Domain, c.AltDomain = cfg.DNS.Domain, cfg.DNS.AltDomain
+	c.Datacenter, c.Node = cfg.Node.Datacenter, cfg.Node.Name
+	for _, e := range cfg.Listen.DNS {
+		c.Addrs = append(c.Addrs, e.Address)
+	}
+	c.Settings = dnsSettings(cfg)
+	c.Logger, c.Registry = tel.Logger("dns"), tel.Registry()
+	return c
+}
+
+func dnsSettings(cfg *config.Config) dnsapi.Settings {
+	s := dnsapi.DefaultSettings()
+	d := cfg.DNS
+	s.AllowStale, s.MaxStale = d.AllowStale, d.MaxStale
+	s.NodeTTL, s.ServiceTTL = d.NodeTTL, d.ServiceTTL
+	s.OnlyPassing, s.EnableTruncate, s.DisableCompression = d.OnlyPassing, d.EnableTruncate, d.DisableCompression
+	s.NodeMetaTXT = d.NodeMetaTXT
+	s.UDPAnswerLimit, s.ARecordLimit = d.UDPAnswerLimit, d.ARecordLimit
+	s.SOA = dnsapi.SOA{
+		Refresh: uint32(d.SOA.Refresh), Retry: uint32(d.SOA.Retry),
+		Expire: uint32(d.SOA.Expire), MinTTL: uint32(d.SOA.MinTTL),
+	}
+	s.Recursors, s.RecursorTimeout = d.Recursors, d.RecursorTimeout
+	s.RecursorsRandom = d.RecursorStrategy == "random"
+	s.Token = string(cfg.ACL.Tokens.DNS)
+	return s
+}
+
+func httpConfig(cfg *config.Config, tel *telemetry.Telemetry) (httpapi.Config, error) {
+	c := httpapi.DefaultConfig()
+	c.Logger = tel.Logger("http")
+	c.Datacenter = cfg.Node.Datacenter
+	c.ConnectDisabled = !cfg.Connect.Enabled
+	c.TranslateWANAddrs = cfg.Addresses.TranslateWAN
+	c.ResponseHeaders = cfg.HTTP.ResponseHeaders
+	c.BlockEndpoints = cfg.HTTP.BlockEndpoints
+	c.MaxWait = cfg.Queries.MaxTime
+	for _, text := range cfg.HTTP.AllowWriteFrom {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return c, fmt.Errorf("http_config.allow_write_http_from: %q is not a network such as 10.0.0.0/8", text)
+		}
+		c.AllowWriteFrom = append(c.AllowWriteFrom, p)
+	}
+	return c, nil
+}
+
+func hostPort(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
+
+// host is an address without its port.
+func host(addr string) string {
+	h, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	return h
+}
+
+// randomUUID makes a UUID (RFC 9562, version 4).
+func randomUUID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// readHeaderTimeout ends connections that send their request drop by drop.
+const readHeaderTimeout = 10 * time.Second
+
+// idleTimeout gives keep-alive connections back that nobody uses.
+const idleTimeout = 2 * time.Minute
+
+// build is the version as members announce it.
+func build() string {
+	if r := version.Info().Revision; r != "" {
+		return version.API + ":" + r
+	}
+	return version.API
+}

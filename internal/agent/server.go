@@ -1,0 +1,240 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"google.golang.org/grpc"
+
+	"github.com/muster-discovery/muster/internal/acl"
+	"github.com/muster-discovery/muster/internal/apply"
+	"github.com/muster-discovery/muster/internal/config"
+	"github.com/muster-discovery/muster/internal/consensus"
+	"github.com/muster-discovery/muster/internal/fsm"
+	"github.com/muster-discovery/muster/internal/gossip"
+	"github.com/muster-discovery/muster/internal/leader"
+	"github.com/muster-discovery/muster/internal/lookup"
+	"github.com/muster-discovery/muster/internal/rpc"
+	"github.com/muster-discovery/muster/internal/rpcapi"
+	"github.com/muster-discovery/muster/internal/state"
+	"github.com/muster-discovery/muster/internal/storage"
+	"github.com/muster-discovery/muster/internal/telemetry"
+	"github.com/muster-discovery/muster/internal/version"
+	"github.com/muster-discovery/muster/internal/view"
+)
+
+// server is the replicated half of an agent in server mode: state, log, gossip,
+// and the two paths that lead to them.
+type server struct {
+	cfg    *config.Config
+	log    *slog.Logger
+	nodeID string
+
+	store   *state.Store
+	hub     *view.Hub
+	raft    *consensus.Log
+	pools   *gossip.Pools
+	mux     *rpc.Mux
+	pool    *rpc.Pool
+	grpc    *grpc.Server
+	cluster *cluster
+	lookup  *lookup.Lookup
+	apply   *apply.Apply
+	leader  *leader.Leader
+	changed chan struct{} // members changed; holds one signal
+	synced  func()        // told when a leader appears, so that anti-entropy runs at once
+}
+
+// newServer builds the parts in the order of their dependence and leaves their
+// end to the group, also when a later part fails.
+func newServer(g *group, cfg *config.Config, dir *storage.Dir, nodeID string, tel *telemetry.Telemetry) (*server, error) {
+	s := &server{
+		cfg: cfg, log: tel.Logger("server"), nodeID: nodeID,
+		store: state.New(), changed: make(chan struct{}, 1), synced: func() {},
+	}
+	s.hub = view.NewHub(s.store, view.DefaultConfig())
+	machine := fsm.New(s.store, s.hub.Publish)
+	g.start("views", s.hub.Run)
+
+	var err error
+	members := func() []gossip.Member {
+		if s.pools == nil {
+			return nil // still starting: recorded addresses are used
+		}
+		return s.pools.Members(false)
+	}
+	resolve := addressOf(members, cfg.Node.Datacenter)
+	if s.mux, err = rpc.Listen(rpc.MuxConfig{
+		Addr: cfg.Listen.Server.Address, Advertise: serverAddr(cfg),
+		Logger: tel.Logger("rpc"), Registry: tel.Registry(),
+	}); err != nil {
+		return nil, err
+	}
+	g.onStop("server port", s.mux.Close)
+
+	if s.pool, err = rpc.NewPool(rpc.PoolConfig{
+		Resolve: resolve, Datacenter: cfg.Node.Datacenter, NodeName: cfg.Node.Name,
+		Logger: tel.Logger("rpc"), Registry: tel.Registry(),
+	}); err != nil {
+		return nil, err
+	}
+	g.onStop("rpc connections", s.pool.Close)
+
+	if dir != nil {
+		if err := os.MkdirAll(dir.Path("serf"), 0o700); err != nil {
+			return nil, fmt.Errorf("make the folder of gossip's snapshots: %w", err)
+		}
+	}
+	if s.pools, err = gossip.Open(gossipConfig(cfg, dir, nodeID, tel)); err != nil {
+		return nil, err
+	}
+	g.onStop("gossip", s.pools.Close)
+
+	if s.raft, err = consensus.Open(raftConfig(cfg, dir, nodeID, s.mux, resolve, tel), machine); err != nil {
+		return nil, err
+	}
+	g.onStop("consensus", s.raft.Close)
+
+	s.cluster = &cluster{log: s.raft, store: s.store, pools: s.pools, rpc: s.pool, self: nodeID}
+	allow := func(string) (acl.Authorizer, error) { return acl.AllowAll{}, nil }
+	s.lookup = lookup.New(lookup.Config{
+		Hub: s.hub, Leader: s.cluster, Resolve: allow,
+		Datacenter: cfg.Node.Datacenter, Node: cfg.Node.Name, Catalog: stateReader{s.store},
+		DefaultWait: cfg.Queries.DefaultTime, MaxWait: cfg.Queries.MaxTime, Hold: cfg.RPC.HoldTimeout,
+	})
+	s.apply = apply.New(apply.Config{
+		Committer: s.raft, Forwarder: s.cluster, Resolve: allow,
+		Datacenter: cfg.Node.Datacenter, Hold: cfg.RPC.HoldTimeout,
+	})
+	s.leader = leader.New(leader.Config{
+		Datacenter: cfg.Node.Datacenter, Self: cfg.Node.Name,
+		Writer: leaderWriter{s.apply}, Catalog: stateReader{s.store}, Voters: voters{s.raft},
+		Members: members, Changed: s.changed,
+		Mesh: cfg.Connect.Enabled, ClusterID: cfg.Connect.ClusterID,
+		Logger: tel.Logger("leader"),
+	})
+
+	s.grpc = rpc.NewServer(tel.Logger("rpc"))
+	rpcapi.New(s.apply, leaderReads{s.cluster}, rpcapi.Identity{
+		NodeID: nodeID, NodeName: cfg.Node.Name, Datacenter: cfg.Node.Datacenter,
+		Version: version.Muster, LogFormat: fsm.Format, SnapshotFormat: fsm.Format,
+		HasState: s.raft.HasState,
+	}).Register(s.grpc)
+	g.start("rpc server", s.serveRPC)
+	g.start("members", s.followMembers)
+	g.start("leadership", s.followLeadership)
+	g.start("join", s.join)
+	return s, nil
+}
+
+func (s *server) serveRPC(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() { done <- s.grpc.Serve(s.mux.GRPC()) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		s.grpc.Stop()
+		<-done
+		return nil
+	}
+}
+
+func serverAddr(cfg *config.Config) string {
+	return hostPort(cfg.Advertise.LAN, cfg.Ports.Server)
+}
+
+func gossipConfig(cfg *config.Config, dir *storage.Dir, nodeID string, tel *telemetry.Telemetry) gossip.Config {
+	snapshot := func(name string) string {
+		if dir == nil {
+			return ""
+		}
+		return dir.Path("serf", name+".snapshot")
+	}
+	c := gossip.Config{
+		Identity: gossip.Identity{
+			NodeName: cfg.Node.Name, NodeID: nodeID, Datacenter: cfg.Node.Datacenter,
+			Server: true, Build: build(),
+			ServerPort: cfg.Ports.Server, GRPCPort: cfg.Ports.GRPC, GRPCTLSPort: cfg.Ports.GRPCTLS,
+			BootstrapExpect: cfg.Server.BootstrapExpect, Bootstrap: cfg.Server.Bootstrap && !cfg.Dev, ACLs: cfg.ACL.Enabled,
+		},
+		LAN: gossip.PoolConfig{
+			BindAddr: host(cfg.Listen.SerfLAN.Address), BindPort: cfg.Ports.SerfLAN,
+			AdvertiseAddr: cfg.Advertise.LAN, SnapshotPath: snapshot("local"),
+			Timing: gossip.Timing{
+				ProbeInterval: cfg.Gossip.LANProbeInterval, ProbeTimeout: cfg.Gossip.LANProbeTimeout,
+				SuspicionMult: cfg.Gossip.LANSuspicionMultiplier, GossipInterval: cfg.Gossip.LANInterval,
+				GossipNodes: cfg.Gossip.LANNodes, RetransmitMult: cfg.Gossip.LANRetransmit,
+				ReconnectTimeout: cfg.Gossip.ReconnectTimeoutLAN,
+			},
+		},
+		EncryptKey:       string(cfg.Gossip.EncryptKey),
+		AcceptPlain:      !cfg.Gossip.EncryptVerifyIncoming,
+		SendPlain:        !cfg.Gossip.EncryptVerifyOutgoing,
+		RejoinAfterLeave: cfg.Lifecycle.RejoinAfterLeave,
+		Logger:           tel.Logger("gossip"), Registry: tel.Registry(),
+	}
+	if cfg.Listen.SerfWAN.Address != "" {
+		c.WAN = &gossip.PoolConfig{
+			BindAddr: host(cfg.Listen.SerfWAN.Address), BindPort: cfg.Ports.SerfWAN,
+			AdvertiseAddr: cfg.Advertise.WAN, SnapshotPath: snapshot("remote"),
+		}
+	}
+	return c
+}
+
+func raftConfig(cfg *config.Config, dir *storage.Dir, nodeID string, mux *rpc.Mux, resolve func(string) (string, error), tel *telemetry.Telemetry) consensus.Config {
+	c := consensus.Config{
+		NodeID: nodeID, Stream: mux.Raft(), AddressOf: resolve,
+		// A cluster of one needs no one's word to begin.
+		Bootstrap:  cfg.Dev || cfg.Server.Bootstrap || cfg.Server.BootstrapExpect == 1,
+		Multiplier: cfg.Raft.Multiplier,
+		Logger:     tel.Logger("raft"), Registry: tel.Registry(),
+		SnapshotThreshold: uint64(cfg.Raft.SnapshotThreshold), SnapshotInterval: cfg.Raft.SnapshotInterval,
+		TrailingEntries: uint64(cfg.Raft.TrailingLogs),
+	}
+	if dir != nil {
+		c.Dir = filepath.Join(dir.Path(), "raft")
+	}
+	return c
+}
+
+// voters is the cluster's configuration as the leader's duties use it.
+type voters struct{ log *consensus.Log }
+
+func (v voters) Voters() map[string]string {
+	list := make(map[string]string)
+	for _, s := range v.log.Servers() {
+		list[s.ID] = s.Addr
+	}
+	return list
+}
+
+func (v voters) AddVoter(id, addr string) error { return v.log.AddVoter(id, addr) }
+func (v voters) RemoveServer(id string) error   { return v.log.RemoveServer(id) }
+
+// peers are the addresses of the servers that take part in consensus.
+func (s *server) peers() []string {
+	list := []string{}
+	for _, p := range s.raft.Servers() {
+		list = append(list, p.Addr)
+	}
+	return list
+}
+
+// leave takes this server out of the cluster in good order: its vote goes before
+// it does, so that the others need not wait for it.
+func (s *server) leave(ctx context.Context) error {
+	if s.raft.IsLeader() && len(s.raft.Servers()) > 1 {
+		if err := s.raft.TransferLeadership(); err != nil {
+			s.log.Warn("cannot hand over leadership before leaving", "err", err)
+		}
+	}
+	if err := s.pools.Leave(ctx); err != nil {
+		return fmt.Errorf("leave the gossip pools: %w", err)
+	}
+	return nil
+}
