@@ -1,0 +1,53 @@
+// Package arch holds the rules of the house as tests: who may import whom, one
+// package comment each, documents that name files which exist.
+package arch
+
+// layers says for each package below internal/ what it may import from Muster.
+// It is the table of ARCHITECTURE.md as data: when a row is too narrow, widen it
+// here and there in the same change, and say why in the commit.
+var layers = map[string][]string{
+	// words and tools
+	"model":     {},
+	"version":   {},
+	"retry":     {},
+	"trace":     {},
+	"pb":        {},
+	"telemetry": {"version"},
+
+	// pure core
+	"acl":   {"model"},
+	"state": {"model"},
+	"fsm":   {"state", "model", "pb"},
+	"ca":    {"model"},
+
+	// cluster parts
+	"view":      {"model", "telemetry", "trace"},
+	"storage":   {"model", "telemetry"},
+	"consensus": {"fsm", "model", "storage", "telemetry"},
+	"gossip":    {"model", "telemetry", "retry"},
+	"rpc":       {"model", "telemetry", "retry", "trace"},
+	"leader":    {"gossip", "ca", "model", "retry", "telemetry"},
+
+	// agent parts
+	"check":  {"model", "telemetry", "retry"},
+	"local":  {"model", "retry", "telemetry", "check"},
+	"lookup": {"view", "acl", "model", "trace", "telemetry"},
+	"apply":  {"fsm", "acl", "model", "retry", "trace", "telemetry"},
+
+	// edges
+	"wire":    {"model", "view"},
+	"httpapi": {"lookup", "apply", "wire", "view", "acl", "model", "trace", "telemetry"},
+	"dnsapi":  {"lookup", "view", "acl", "model", "trace", "telemetry"},
+	"rpcapi":  {"rpc", "model", "telemetry"},
+
+	// assembly
+	"config": {"model"},
+	"agent":  {"*"},
+	"cli":    {"agent", "config", "wire", "telemetry", "version", "model"},
+}
+
+// only names packages with a single allowed importer besides tests.
+var only = map[string]string{
+	"agent": "cli",
+	"cli":   "cmd/muster",
+}
