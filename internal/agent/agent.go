@@ -143,15 +143,13 @@ func (a *Agent) openLocal() error {
 	return nil
 }
 
-// syncWithLeader runs checks at once, and brings the catalog up to date as soon
-// as there is somebody to write to: before that every write would only wait.
+// syncWithLeader runs checks at once, and compares with the catalog whenever
+// there is a leader to write to again.
 func (a *Agent) syncWithLeader(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if a.server.awaitLeader(ctx) {
-			a.local.Sync()
-		}
+		a.server.onLeader(ctx, a.local.Sync)
 	}()
 	err := a.local.Run(ctx)
 	<-done

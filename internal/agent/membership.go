@@ -6,7 +6,6 @@ import (
 
 	"github.com/muster-discovery/muster/internal/consensus"
 	"github.com/muster-discovery/muster/internal/gossip"
-	"github.com/muster-discovery/muster/internal/retry"
 )
 
 // followMembers passes on that members changed, and begins a cluster once enough
@@ -146,14 +145,26 @@ func (s *server) lead(ctx context.Context) (stop func()) {
 	}
 }
 
-// awaitLeader returns once a leader is known, for parts that have nothing to do
-// before that.
-func (s *server) awaitLeader(ctx context.Context) bool {
-	backoff := retry.Backoff{Min: 5 * time.Millisecond, Max: 500 * time.Millisecond, Jitter: 0.5}
-	for s.cluster.leaderAddr() == "" {
-		if !backoff.Wait(ctx) {
-			return false
+// leaderPoll is how soon a new leader is noticed. Nothing waits on it but the
+// repair of what could not be written without a leader.
+const leaderPoll = 50 * time.Millisecond
+
+// onLeader calls back each time that a leader appears or another one takes over.
+func (s *server) onLeader(ctx context.Context, changed func()) {
+	tick := time.NewTicker(leaderPoll)
+	defer tick.Stop()
+	last := ""
+	for {
+		if addr := s.cluster.leaderAddr(); addr != last {
+			last = addr
+			if addr != "" {
+				changed()
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
 		}
 	}
-	return true
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/muster-discovery/muster/internal/check"
 	"github.com/muster-discovery/muster/internal/config"
 	"github.com/muster-discovery/muster/internal/dnsapi"
 	"github.com/muster-discovery/muster/internal/httpapi"
@@ -25,6 +26,7 @@ func localConfig(cfg *config.Config, nodeID string, tel *telemetry.Telemetry) lo
 	c.Node = ownNode(cfg, nodeID)
 	c.CheckUpdateInterval = cfg.Checks.UpdateInterval
 	c.SidecarMinPort, c.SidecarMaxPort = cfg.Ports.SidecarMin, cfg.Ports.SidecarMax
+	c.Transport = &check.Env{MaxOutput: cfg.Checks.OutputMaxSize}
 	c.Logger, c.Registry = tel.Logger("local"), tel.Registry()
 	return c
 }

@@ -45,7 +45,6 @@ type server struct {
 	apply   *apply.Apply
 	leader  *leader.Leader
 	changed chan struct{} // members changed; holds one signal
-	synced  func()        // told when a leader appears, so that anti-entropy runs at once
 }
 
 // newServer builds the parts in the order of their dependence and leaves their
@@ -53,7 +52,7 @@ type server struct {
 func newServer(g *group, cfg *config.Config, dir *storage.Dir, nodeID string, tel *telemetry.Telemetry) (*server, error) {
 	s := &server{
 		cfg: cfg, log: tel.Logger("server"), nodeID: nodeID,
-		store: state.New(), changed: make(chan struct{}, 1), synced: func() {},
+		store: state.New(), changed: make(chan struct{}, 1),
 	}
 	s.hub = view.NewHub(s.store, view.DefaultConfig())
 	machine := fsm.New(s.store, s.hub.Publish)

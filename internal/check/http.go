@@ -88,18 +88,18 @@ func (p *httpProbe) request(ctx context.Context) (*http.Request, error) {
 func (p *httpProbe) Run(ctx context.Context) Result {
 	req, err := p.request(ctx)
 	if err != nil {
-		return Result{Status: model.StatusCritical, Output: Tail(err.Error(), p.max)}
+		return critical(p.max, "%v", err)
 	}
 	resp, err := p.client.Do(req)
 	if err != nil {
-		return Result{Status: model.StatusCritical, Output: Tail(err.Error(), p.max)}
+		return critical(p.max, "%v", err)
 	}
 	defer resp.Body.Close()
 	tail := newTailBuffer(p.max)
 	// An answer that breaks off still has a status; what came is the output.
 	_, err = io.Copy(tail, io.LimitReader(resp.Body, maxHTTPBody))
 	if err != nil && ctx.Err() != nil {
-		return Result{Status: model.StatusCritical, Output: Tail(fmt.Sprintf("HTTP %s %s: read body: %v", p.method, p.url, err), p.max)}
+		return critical(p.max, "HTTP %s %s: read body: %v", p.method, p.url, err)
 	}
 	output := fmt.Sprintf("HTTP %s %s: %s Output: %s", p.method, p.url, resp.Status, tail)
 	return Result{Status: httpStatus(resp.StatusCode), Output: output}

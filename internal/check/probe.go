@@ -23,6 +23,9 @@ type Probe interface {
 type Env struct {
 	// Dial replaces the network, for tests. Nil dials for real.
 	Dial DialFunc
+	// Scripts allows checks that run a program. Whoever may register one can run
+	// whatever the agent's user can, so it is off unless somebody turns it on.
+	Scripts bool
 	// MaxOutput bounds the output of all checks; a check can only lower it.
 	// 0: DefaultMaxOutput.
 	MaxOutput int
@@ -31,8 +34,13 @@ type Env struct {
 // kinds has a constructor for each kind of check that this version can run. A
 // new kind is a new file and a line here.
 var kinds = map[string]func(*model.CheckDefinition, *Env) (Probe, error){
-	"http": newHTTPProbe,
-	"tcp":  newTCPProbe,
+	"http":       newHTTPProbe,
+	"tcp":        newTCPProbe,
+	"udp":        newUDPProbe,
+	"grpc":       newGRPCProbe,
+	"h2ping":     newH2PingProbe,
+	"script":     newScriptProbe,
+	"os_service": newOSServiceProbe,
 }
 
 // UnsupportedError says that a check's kind can't run in this version.
@@ -43,7 +51,7 @@ func (e *UnsupportedError) Error() string {
 }
 
 // New makes the probe of a definition. TTL and alias checks have none: asking
-// for one is an UnsupportedError, as for kinds that are not built yet.
+// for one is an UnsupportedError, as for Docker, which this version doesn't run.
 func New(def *model.CheckDefinition, env *Env) (Probe, error) {
 	kind := def.Type()
 	build, ok := kinds[kind]

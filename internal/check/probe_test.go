@@ -169,13 +169,15 @@ func TestTCPWithTLS(t *testing.T) {
 func TestDefinitionsThatCannotRun(t *testing.T) {
 	for _, def := range []*model.CheckDefinition{
 		{HTTP: "http://"}, {HTTP: "ftp://x/"}, {HTTP: "http://a b/"}, {HTTP: "http://x/", Method: "NO METHOD"},
+		{GRPC: "x"}, {GRPC: "x:"}, {GRPC: "/service"}, {H2PING: "x"}, {ScriptArgs: []string{"true"}},
+		{OSService: "cron*"}, {OSService: "--failed"}, {OSService: "a b"}, {OSService: strings.Repeat("a", 256)},
 	} {
 		if _, err := New(def, nil); err == nil {
 			t.Errorf("%+v is accepted", def)
 		}
 	}
 	var unsupported *UnsupportedError
-	for _, def := range []*model.CheckDefinition{{UDP: "x:1"}, {GRPC: "x:1"}, {TTL: 1}, {}} {
+	for _, def := range []*model.CheckDefinition{{DockerContainerID: "c", ScriptArgs: []string{"true"}}, {AliasService: "x"}, {TTL: 1}, {}} {
 		if _, err := New(def, nil); !errors.As(err, &unsupported) || unsupported.Kind != def.Type() {
 			t.Errorf("%+v: error is %v, want that kind %q is not supported", def, err, def.Type())
 		}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -52,6 +53,9 @@ func (s *Scheduler) run(agent, ctx context.Context, e *entry) (took time.Duratio
 	if agent.Err() != nil || ctx.Err() == context.Canceled {
 		return took
 	}
+	// Catalog and JSON hold text only. Bytes that are none would come back changed,
+	// and anti-entropy would bring them to the catalog again and again.
+	result.Output = strings.ToValidUTF8(result.Output, "\uFFFD")
 	s.metrics.observe(e.task.Kind, result.Status, took)
 	if s.current(e) {
 		e.task.Report(result)

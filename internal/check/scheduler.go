@@ -37,7 +37,7 @@ type Task struct {
 	Kind     string // for metrics
 	Probe    Probe
 	Interval time.Duration
-	Timeout  time.Duration // 0: DefaultTimeout
+	Timeout  time.Duration // 0: DefaultTimeout, for scripts DefaultScriptTimeout
 	Delay    time.Duration // before the first run
 	// Report gets each result. It is called from the probe's goroutine, one call
 	// at a time for a task. A task that was removed or replaced in the same
@@ -109,7 +109,9 @@ func NewScheduler(cfg Config) *Scheduler {
 // Probe adds a task under an id, in place of what was there.
 func (s *Scheduler) Probe(id string, t Task) {
 	t.Interval = max(t.Interval, MinInterval)
-	if t.Timeout <= 0 {
+	if t.Timeout <= 0 && t.Kind == "script" {
+		t.Timeout = DefaultScriptTimeout
+	} else if t.Timeout <= 0 {
 		t.Timeout = DefaultTimeout
 	}
 	s.add(&entry{id: id, task: t}, time.Now().Add(t.Delay))

@@ -43,12 +43,12 @@ func newTCPProbe(def *model.CheckDefinition, env *Env) (Probe, error) {
 func (p *tcpProbe) Run(ctx context.Context) Result {
 	conn, err := p.dial(ctx, "tcp", p.addr)
 	if err != nil {
-		return Result{Status: model.StatusCritical, Output: Tail(err.Error(), p.max)}
+		return critical(p.max, "%v", err)
 	}
 	defer conn.Close()
 	if p.tls != nil {
 		if err := tls.Client(conn, p.tls).HandshakeContext(ctx); err != nil {
-			return Result{Status: model.StatusCritical, Output: Tail(fmt.Sprintf("TLS handshake with %s: %v", p.addr, err), p.max)}
+			return critical(p.max, "TLS handshake with %s: %v", p.addr, err)
 		}
 	}
 	return Result{Status: model.StatusPassing, Output: Tail(fmt.Sprintf("TCP connect %s: Success", p.addr), p.max)}

@@ -106,7 +106,8 @@ func DefaultConfig() Config {
 func DefaultSettings() Settings {
 	return Settings{
 		AllowStale: true,
-		// TC is off, as deployed resolvers expect; see ARCHITECTURE.md.
+		// Existing installations expect cut answers without TC. With it, resolvers
+		// come back by TCP and get everything.
 		EnableTruncate:  false,
 		NodeMetaTXT:     true,
 		UDPAnswerLimit:  3,

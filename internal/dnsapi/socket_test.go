@@ -13,6 +13,8 @@ import (
 
 	"github.com/miekg/dns"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/muster-discovery/muster/internal/lookup"
 )
 
 // start runs a server on sockets until the test ends, and returns its address.
@@ -357,5 +359,36 @@ func TestNoLeaks(t *testing.T) {
 			buf := make([]byte, 1<<16)
 			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
 		}
+	}
+}
+
+// panicking fails like a bug for one name.
+type panicking struct{ Lookup }
+
+func (p panicking) Find(ctx context.Context, r *lookup.Request, a *lookup.Answer) error {
+	if r.Topic.Name == "bug" {
+		panic("bug")
+	}
+	return p.Lookup.Find(ctx, r, a)
+}
+
+// A question that hits a bug gets no answer; the others still do.
+func TestPanicIsContained(t *testing.T) {
+	s, addr := start(t, standard(), func(c *Config) { c.Lookup = panicking{c.Lookup} })
+	for _, network := range []string{"udp", "tcp"} {
+		c := &dns.Client{Net: network, Timeout: 100 * time.Millisecond}
+		for _, qtype := range []uint16{dns.TypeA, dns.TypeANY} {
+			if m, _, err := c.Exchange(asking{name: "bug.service.consul", qtype: qtype}.message(), addr); err == nil {
+				t.Errorf("%s: %v", network, m)
+			}
+			c.Timeout = 5 * time.Second
+			if m, _, err := c.Exchange(asking{name: "web.service.consul", qtype: qtype}.message(), addr); err != nil || len(m.Answer) != 2 {
+				t.Errorf("%s: %v %v", network, err, m)
+			}
+			c.Timeout = 100 * time.Millisecond
+		}
+	}
+	if n := s.metrics.panics.Load(); n != 4 {
+		t.Errorf("%d panics counted", n)
 	}
 }

@@ -46,6 +46,7 @@ func (s *Server) serveTCP(ctx context.Context, l *net.TCPListener) {
 func (s *Server) serveConn(ctx context.Context, c *net.TCPConn) {
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
+	defer s.survive()
 	w := s.workers.Get().(*worker)
 	defer s.workers.Put(w)
 	in, out := make([]byte, 512), make([]byte, 2, 1024)

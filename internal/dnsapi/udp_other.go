@@ -5,6 +5,7 @@ package dnsapi
 import (
 	"context"
 	"net"
+	"net/netip"
 	"time"
 )
 
@@ -32,15 +33,20 @@ func (s *Server) serveUDP(ctx context.Context, c *net.UDPConn) {
 			}
 			continue // an ICMP error of an earlier answer
 		}
-		start := time.Now()
-		reply, general := w.handle(ctx, in[:n], out[:0], true)
-		if general {
-			reply = s.later(ctx, in[:n], out, func(b []byte) { c.WriteToUDPAddrPort(b, from) })
-		} else {
-			w.counts.took(time.Since(start), 1)
-		}
-		if reply != nil {
-			c.WriteToUDPAddrPort(reply, from)
-		}
+		s.answerOne(ctx, c, w, in[:n], out, from)
+	}
+}
+
+func (s *Server) answerOne(ctx context.Context, c *net.UDPConn, w *worker, in, out []byte, from netip.AddrPort) {
+	defer s.survive()
+	start := time.Now()
+	reply, general := w.handle(ctx, in, out[:0], true)
+	if general {
+		reply = s.later(ctx, in, out, func(b []byte) { c.WriteToUDPAddrPort(b, from) })
+	} else {
+		w.counts.took(time.Since(start), 1)
+	}
+	if reply != nil {
+		c.WriteToUDPAddrPort(reply, from)
 	}
 }

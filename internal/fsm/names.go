@@ -11,7 +11,7 @@ type names struct {
 }
 
 // Bounds. Longer strings and encodings rarely repeat and would cost more to keep
-// than sharing saves; 4,096 entries are at most about 2 MB.
+// than sharing saves; the keys of one table of 4,096 take 2 MB at most.
 const (
 	maxNames    = 4096
 	maxName     = 64

@@ -6,10 +6,10 @@ import (
 	"github.com/muster-discovery/muster/internal/model"
 )
 
-// maxRecent bounds the table of recent commands. It covers more than the time that
-// a proposer tries again: 8,192 commands are 0.2 s of the highest rate measured
-// and minutes of a usual one. All servers must agree on it: changing it is a change
-// of the log format.
+// maxRecent bounds the table of recent commands. Proposers repeat a command around
+// the loss of a leader, when few others are committed; at full load (34,000
+// registrations a second on the yardstick) it covers a quarter of a second. All
+// servers must agree on it: changing it is a change of the log format.
 const maxRecent = 8192
 
 // recent remembers the results of the last commands by request id, so that one

@@ -142,7 +142,8 @@ func (l *Local) applyLocked(units []*unit) {
 			}
 		}
 	}
-	for id := range touched {
+	// Sorted, so that a service goes before its sidecar.
+	for _, id := range sortedIDs(touched) {
 		l.updateAliasesLocked(id)
 		l.push.enqueueLocked(id)
 	}

@@ -83,7 +83,7 @@ func TestAgainstAModel(t *testing.T) {
 		l := reopen()
 		m := &simple{services: map[string]string{}, checks: map[string]string{}}
 		serviceID := rapid.SampledFrom([]string{"a", "b", "c"})
-		checkID := rapid.SampledFrom([]string{"1", "2", "3", "4"})
+		checkID := rapid.SampledFrom([]string{"1", "2", "3", "4", "side-a"})
 		ok := func(err error) {
 			if err != nil {
 				t.Fatal(err)
@@ -101,18 +101,31 @@ func TestAgainstAModel(t *testing.T) {
 				d := service(serviceID.Draw(t, "service"), rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name"))
 				d.Service.Port = rapid.IntRange(1, 3).Draw(t, "port")
 				checks := rapid.SliceOfNDistinct(checkID, 0, 3, rapid.ID[string]).Draw(t, "checks")
+				sidecar := rapid.Bool().Draw(t, "sidecar")
+				if sidecar { // the last of two checks with one id counts
+					checks = slices.DeleteFunc(checks, func(c string) bool { return c == "side-"+d.Service.ID })
+				}
 				for _, c := range checks {
 					d.Checks = append(d.Checks, ttl(c, time.Hour))
 				}
 				replace := rapid.Bool().Draw(t, "replace")
+				if sidecar {
+					d.Sidecar = &model.ServiceDefinition{Service: model.Service{Name: "side", Port: 9}, Checks: []*model.CheckDefinition{ttl("side-"+d.Service.ID, time.Hour)}}
+				}
 				ok(l.AddService(ctx, d, replace))
 				m.addService(d.Service.ID, fmt.Sprint(d.Service.Name, d.Service.Port), checks, replace)
+				if side := sidecarID(d.Service.ID); sidecar {
+					m.addService(side, "side9", []string{"side-" + d.Service.ID}, replace)
+				} else {
+					m.removeService(side)
+				}
 			},
 			"remove service": func(t *rapid.T) {
 				id := serviceID.Draw(t, "service")
 				_, there := m.services[id]
 				if known(l.RemoveService(ctx, id), there) {
 					m.removeService(id)
+					m.removeService(sidecarID(id))
 				}
 			},
 			"add check": func(t *rapid.T) {

@@ -55,6 +55,8 @@ type slot struct {
 	fails     int
 	notBefore time.Time
 
+	followers []*slot // sidecars that wait for the end of this service's write
+
 	goneService bool // the service is to be removed from the catalog
 	goneToken   string
 	goneChecks  map[string]string // checks to be removed, with the token for it

@@ -59,6 +59,25 @@ func TestWritesGoOutAtOnce(t *testing.T) {
 	})
 }
 
+func TestServiceGoesBeforeItsSidecar(t *testing.T) {
+	synced(t, nil, func(t *testing.T, l *Local, f *fakeCatalog) {
+		f.edit(func(f *fakeCatalog) { f.delay = time.Second })
+		d := service("web", "web")
+		d.Sidecar = &model.ServiceDefinition{Service: model.Service{Port: 1}, Checks: []*model.CheckDefinition{ttl("c", time.Hour)}}
+		add(t, l, d)
+		time.Sleep(1500 * time.Millisecond)
+		expectWrites(t, f, "register web")
+		time.Sleep(time.Second)
+		expectWrites(t, f, "register web-sidecar-proxy c=critical")
+		// A service that is refused does not keep its sidecar back.
+		f.edit(func(f *fakeCatalog) { f.delay = 0 })
+		l.cfg.Catalog = &refusingCatalog{fakeCatalog: f, id: "web"}
+		add(t, l, d)
+		time.Sleep(time.Second)
+		expectWrites(t, f, "register web-sidecar-proxy c=critical")
+	})
+}
+
 func TestNodeIsRegisteredFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeCatalog()

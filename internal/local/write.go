@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/muster-discovery/muster/internal/model"
@@ -34,6 +35,9 @@ type pushedCheck struct {
 // that there is nothing to do.
 func (p *pusher) takeLocked() *write {
 	s := p.popLocked()
+	if p.followLocked(s) {
+		return nil
+	}
 	w := p.buildLocked(s)
 	if w == nil {
 		p.dropLocked(s)
@@ -66,8 +70,31 @@ func (p *pusher) popLocked() *slot {
 	return s
 }
 
+// followLocked makes a sidecar wait while its service is being written, so that
+// nobody finds a sidecar of a service that is not there.
+func (p *pusher) followLocked(s *slot) bool {
+	e, ok := p.l.services.Get(s.id)
+	if !ok || e.unit == serviceUnit(s.id) {
+		return false
+	}
+	parent := p.slots[strings.TrimPrefix(e.unit, serviceUnit(""))]
+	if parent == nil || !parent.busy && !parent.queued {
+		return false
+	}
+	parent.followers = append(parent.followers, s)
+	return true
+}
+
+func (p *pusher) releaseFollowersLocked(s *slot) {
+	for _, f := range s.followers {
+		p.queueLocked(f)
+	}
+	s.followers = nil
+}
+
 // dropLocked forgets a slot that has nothing to do.
 func (p *pusher) dropLocked(s *slot) {
+	p.releaseFollowersLocked(s)
 	s.fails, s.alone = 0, false
 	if !s.goneService && len(s.goneChecks) == 0 {
 		delete(p.slots, s.id)
@@ -185,6 +212,7 @@ func (p *pusher) done(w *write, err error) {
 	p.l.metrics.write(err)
 	for _, s := range w.slots {
 		s.busy = false
+		p.releaseFollowersLocked(s)
 		if p.touched != nil {
 			p.touched[s.id] = true
 		}

@@ -136,18 +136,18 @@ type Instance struct {
 	Checks  []*Check
 }
 
-// Status is the worst state of the instance's checks; passing without checks.
+// Status is the worst state of the instance's checks; passing without checks. A
+// state that is none of the three comes from an external monitor: it is not
+// passing, and only critical takes an instance out for good.
 func (i *Instance) Status() string {
 	worst := StatusPassing
 	for _, c := range i.Checks {
 		switch c.Status {
 		case StatusPassing:
-		case StatusWarning:
-			worst = StatusWarning
-		default:
-			// Anything else, also a state that this version does not know, is
-			// not fit for traffic.
+		case StatusCritical:
 			return StatusCritical
+		default:
+			worst = StatusWarning
 		}
 	}
 	return worst

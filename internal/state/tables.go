@@ -88,9 +88,9 @@ func newTables() *tables {
 }
 
 // treeDegree is half the width of the trees' nodes. A write after a publication
-// copies one node a level; 16 and 32 measured alike at one command a batch and at
-// 64, the smaller leaves less garbage.
-const treeDegree = 32
+// copies one node a level: at 10,000 instances and one registration a batch that is
+// 12.2 kB with 16 and 14.0 kB with 32; at 64 a batch there is no difference.
+const treeDegree = 16
 
 func newTree[T any](less func(a, b T) bool) *btree.BTreeG[T] {
 	return btree.NewBTreeGOptions(less, btree.Options{NoLocks: true, Degree: treeDegree})
