@@ -33,10 +33,7 @@ the agent, a second one at once.
 Exit code: 0 after an orderly stop, 1 otherwise.`,
 	setup: func(f *flags) func([]string) int {
 		options := agentOptions(f)
-		return func(args []string) int {
-			if len(args) > 0 {
-				return f.fail("muster agent: unexpected argument %q; flags begin with a dash.", args[0])
-			}
+		return func([]string) int {
 			o := options()
 			o.DecodeService, o.DecodeCheck = wire.DecodeServiceDefinition, wire.DecodeCheckDefinition
 			p := &process{f: f, options: o, run: runAgent, signals: osSignals, exit: os.Exit}
@@ -84,8 +81,17 @@ func (p *process) start() int {
 	if err != nil {
 		return p.f.fail("%v", err)
 	}
+	file, err := openLogFile(cfg.Log)
+	if err != nil {
+		return p.f.fail("open the log file: %v", err)
+	}
+	defer func() { _ = file.Close() }() // nothing left to do about it at the end
+	output := p.f.stdout
+	if file != nil {
+		output = tee{p.f.stdout, file}
+	}
 	p.tel, err = telemetry.New(telemetry.Config{
-		Level: cfg.Log.Level, JSON: cfg.Log.JSON, Output: p.f.stdout,
+		Level: cfg.Log.Level, JSON: cfg.Log.JSON, Output: output,
 		Prefix: cfg.Telemetry.MetricsPrefix, DisableHostname: cfg.Telemetry.DisableHostname,
 	})
 	if err != nil {

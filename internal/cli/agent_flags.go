@@ -77,7 +77,7 @@ var settings = []setting{
 	{"default-query-time", "default_query_time", text, "How long a blocking query waits if it does not say: a `time`."},
 	{"max-query-time", "max_query_time", text, "How long a blocking query may wait: a `time`."},
 	{"raft-protocol", "raft_protocol", number, "Raft protocol `version`; only 3 is left."},
-	{"auto-reload-config", "auto_reload_config", toggle, "Read the files again when they change."},
+	{"auto-reload-config", "auto_reload_config", toggle, "Read the files again when they have changed, within seconds."},
 	{"ui", "ui_config.enabled", toggle, "Serve the web interface."},
 	{"ui-dir", "ui_config.dir", text, "`Folder` with another web interface."},
 	{"ui-content-path", "ui_config.content_path", text, "`Path` of the web interface. Default: /ui/."},
@@ -85,11 +85,11 @@ var settings = []setting{
 
 	{"log-level", "log_level", text, "`Level` of the log: trace, debug, info, warn, error."},
 	{"log-json", "log_json", toggle, "Write the log as JSON."},
-	{"log-file", "log_file", text, "`File` for the log."},
+	{"log-file", "log_file", text, "`File` for the log, besides standard output. Old ones get their time into the name."},
 	{"log-rotate-bytes", "log_rotate_bytes", number, "Begin a new log file after so many `bytes`."},
 	{"log-rotate-duration", "log_rotate_duration", text, "Begin a new log file after this `time`."},
-	{"log-rotate-max-files", "log_rotate_max_files", number, "`Number` of old log files to keep."},
-	{"syslog", "enable_syslog", toggle, "Log to syslog, too."},
+	{"log-rotate-max-files", "log_rotate_max_files", number, "`Number` of old log files to keep. Default: 0, all; -1 for none."},
+	{"syslog", "enable_syslog", toggle, "Refused: Muster does not log to syslog; the system's journal takes standard output."},
 }
 
 // gone are flags of Consul that Muster refuses, or takes without effect if the

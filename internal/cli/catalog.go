@@ -164,10 +164,10 @@ func (s *catalogServices) run([]string) int {
 	sort.Strings(names)
 	var rows [][]string
 	for _, name := range names {
-		row := []string{name}
+		row := []string{shown(name)}
 		if s.tags {
 			sort.Strings(services[name])
-			row = append(row, strings.Join(services[name], ","))
+			row = append(row, strings.Join(allShown(services[name]), ","))
 		}
 		rows = append(rows, row)
 	}

@@ -3,7 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -29,4 +31,25 @@ func columns(w io.Writer, rows [][]string) {
 		}
 		fmt.Fprintln(w, b.String())
 	}
+}
+
+// shown is a name as it is, or quoted if it would not stand as one on a terminal:
+// names are free, and one may have line ends or escape sequences.
+func shown(name string) string {
+	plain := strings.TrimSpace(name) == name && !strings.HasPrefix(name, `"`)
+	for _, r := range name {
+		plain = plain && unicode.IsPrint(r) && r != utf8.RuneError
+	}
+	if plain {
+		return name
+	}
+	return strconv.Quote(name)
+}
+
+func allShown(names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = shown(n)
+	}
+	return out
 }

@@ -21,12 +21,16 @@ type command struct {
 }
 
 func commands() []*command {
-	return []*command{
+	all := []*command{
 		agentCommand, membersCommand, versionCommand, validateCommand,
 		servicesRegisterCommand, servicesDeregisterCommand,
 		catalogDatacentersCommand, catalogNodesCommand, catalogServicesCommand,
-		leaveCommand, reloadCommand, infoCommand,
+		leaveCommand, reloadCommand, infoCommand, maintCommand,
+		joinCommand, forceLeaveCommand, monitorCommand, debugCommand,
+		keygenCommand,
 	}
+	all = append(all, completionOf(&all))
+	return all
 }
 
 // families are the first words of subcommands.
@@ -52,6 +56,10 @@ func Run(args []string, stdout, stderr io.Writer) int {
 		return Run(append(rest, "-help"), stdout, stderr)
 	case "-v", "-version", "--version":
 		first = "version"
+	case "-autocomplete-install", "--autocomplete-install":
+		return autocomplete(true, stdout, stderr)
+	case "-autocomplete-uninstall", "--autocomplete-uninstall":
+		return autocomplete(false, stdout, stderr)
 	}
 	if _, ok := families[first]; ok {
 		return runFamily(first, rest, all, stdout, stderr)
@@ -93,6 +101,9 @@ func (c *command) run(args []string, stdout, stderr io.Writer) int {
 	rest, code, ok := f.parse(args)
 	if !ok {
 		return code
+	}
+	if c.args == "" && len(rest) > 0 {
+		return f.fail("muster %s: unexpected argument %q. Options begin with a dash; see muster %s -help.", c.name, rest[0], c.name)
 	}
 	return do(rest)
 }

@@ -59,7 +59,7 @@ func (s *register) run(files []string) int {
 		if err := client.Agent().ServiceRegister(svc); err != nil {
 			return s.conn.fail(fmt.Sprintf("registering service %q", svc.Name), err)
 		}
-		fmt.Fprintf(f.stdout, "Registered service: %s\n", svc.Name)
+		fmt.Fprintf(f.stdout, "Registered service: %s\n", shown(svc.Name))
 	}
 	return 0
 }
@@ -132,7 +132,7 @@ files define.
 				if err := client.Agent().ServiceDeregister(id); err != nil {
 					return conn.fail(fmt.Sprintf("deregistering service %q", id), err)
 				}
-				fmt.Fprintf(f.stdout, "Deregistered service: %s\n", id)
+				fmt.Fprintf(f.stdout, "Deregistered service: %s\n", shown(id))
 			}
 			return 0
 		}

@@ -34,6 +34,18 @@ func (p *process) watchSignals(ctx context.Context, cancel context.CancelCauseFu
 	defer func() { <-reloader }()
 	defer close(hangups)
 
+	var changed chan struct{} // never, unless the files are watched
+	if cfg.Lifecycle.AutoReload {
+		changed = make(chan struct{})
+		watching := make(chan struct{})
+		watchCtx, stopWatching := context.WithCancel(ctx)
+		go func() {
+			defer close(watching)
+			watchFiles(watchCtx, p.options.Paths, changed)
+		}()
+		defer func() { stopWatching(); <-watching }()
+	}
+
 	log := p.tel.Logger("agent")
 	var agent running
 	stopping := false
@@ -42,19 +54,13 @@ func (p *process) watchSignals(ctx context.Context, cancel context.CancelCauseFu
 		case <-ended:
 			return
 		case agent = <-started:
+		case <-changed:
+			log.Info("configuration files have changed, reloading")
+			agent = reloadSoon(agent, started, hangups)
 		case s := <-signals:
 			switch {
 			case s == syscall.SIGHUP:
-				if agent == nil {
-					select {
-					case agent = <-started:
-					default:
-					}
-				}
-				select {
-				case hangups <- agent:
-				default:
-				}
+				agent = reloadSoon(agent, started, hangups)
 			case stopping:
 				log.Warn("second signal, stopping at once", "signal", s.String())
 				p.exit(1)
@@ -67,6 +73,21 @@ func (p *process) watchSignals(ctx context.Context, cancel context.CancelCauseFu
 			}
 		}
 	}
+}
+
+// reloadSoon asks for a reload of the agent, which it returns if it runs by now.
+func reloadSoon(agent running, started <-chan running, hangups chan<- running) running {
+	if agent == nil {
+		select {
+		case agent = <-started:
+		default:
+		}
+	}
+	select {
+	case hangups <- agent:
+	default:
+	}
+	return agent
 }
 
 func cause(leave bool) error {

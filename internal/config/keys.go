@@ -118,3 +118,18 @@ func distance(a, b string) int {
 	}
 	return prev[len(b)]
 }
+
+// pendingRule is the rule that says that a key has no effect yet: its own, or that
+// of an object above it.
+func pendingRule(key string) (rule, bool) {
+	for {
+		if r, ok := rules[key]; ok && r.verdict == pending {
+			return r, true
+		}
+		i := strings.LastIndexByte(key, '.')
+		if i < 0 {
+			return rule{}, false
+		}
+		key = key[:i]
+	}
+}

@@ -34,7 +34,7 @@ const (
 	del  = "DELETE"
 )
 
-// Routes is the whole API: every route is here and nowhere else.
+// routes is the whole API: every route is here and nowhere else.
 var routes = []route{
 	{get, "/v1/status/leader", statusLeader, 0, 0, 0},
 	{get, "/v1/status/peers", statusPeers, 0, 0, 0},
