@@ -74,21 +74,20 @@ func ping(conn net.Conn) error {
 	if err := errors.Join(framer.WriteSettings(), framer.WritePing(false, mark)); err != nil {
 		return err
 	}
-	for greeted := false; ; {
+	for {
 		frame, err := framer.ReadFrame()
 		if err != nil {
 			return err
 		}
 		switch f := frame.(type) {
 		case *http2.SettingsFrame:
-			greeted = true
 			if !f.IsAck() {
 				if err := framer.WriteSettingsAck(); err != nil {
 					return err
 				}
 			}
 		case *http2.PingFrame:
-			if greeted && f.IsAck() && f.Data == mark {
+			if f.IsAck() && f.Data == mark {
 				return nil
 			}
 		case *http2.GoAwayFrame:
@@ -106,10 +105,6 @@ func (p *h2PingProbe) connect(ctx context.Context) (net.Conn, error) {
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("TLS handshake: %w", err)
-	}
-	if got := secure.ConnectionState().NegotiatedProtocol; got != "h2" {
-		conn.Close()
-		return nil, fmt.Errorf("TLS handshake: server speaks %q, not HTTP/2", got)
 	}
 	return secure, nil
 }

@@ -6,55 +6,49 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"golang.org/x/net/http2"
-
 	"github.com/muster-discovery/muster/internal/model"
 )
 
-// h2Server answers HTTP/2 on a listener until the test ends.
-func h2Server(t *testing.T, ln net.Listener) string {
+// h2Server answers HTTP/2, with or without TLS, until the test ends.
+func h2Server(t *testing.T, config *tls.Config) (addr string) {
 	t.Helper()
-	t.Cleanup(func() { ln.Close() })
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := quiet()
+	srv.TLSConfig = config
+	srv.Protocols = &http.Protocols{}
+	srv.Protocols.SetHTTP1(true)
+	srv.Protocols.SetHTTP2(true)
+	srv.Protocols.SetUnencryptedHTTP2(true)
+	done := make(chan struct{})
 	go func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				if secure, ok := conn.(*tls.Conn); ok && secure.Handshake() != nil {
-					return
-				}
-				(&http2.Server{}).ServeConn(conn, &http2.ServeConnOpts{BaseConfig: quiet()})
-			}()
+		defer close(done)
+		if config != nil {
+			_ = srv.ServeTLS(ln, "", "")
+		} else {
+			_ = srv.Serve(ln)
 		}
 	}()
+	t.Cleanup(func() { srv.Close(); <-done })
 	return ln.Addr().String()
 }
 
 func TestH2Ping(t *testing.T) {
-	plain, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	secure, err := tls.Listen("tcp", "127.0.0.1:0", serverTLS(t, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	plainAddr, secureAddr := h2Server(t, plain), h2Server(t, secure)
-	oldTLS := serverTLS(t, nil)
-	oldTLS.NextProtos = []string{"http/1.1"}
-	oldAddr := h2Server(t, tls.NewListener(one, oldTLS))
+	plainAddr, secureAddr := h2Server(t, nil), h2Server(t, serverTLS(t, nil))
+	old := httptest.NewUnstartedServer(nil)
+	old.Config.ErrorLog = quiet().ErrorLog
+	old.StartTLS() // speaks HTTP/1.1 only unless told otherwise
+	defer old.Close()
+	oldAddr := old.Listener.Addr().String()
 	for _, tt := range []struct {
 		name           string
 		def            model.CheckDefinition

@@ -89,7 +89,7 @@ func TestScriptTimeoutKillsTheGroup(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan Result, 1)
 	go func() { done <- script(t, def).Run(deadlineContext{ctx}) }()
-	pid := child()
+	pid := child()[0]
 	cancel()
 	if got, want := <-done, "Timed out (2s) running check\n\nbegun\n"; got != (Result{model.StatusCritical, want}) {
 		t.Errorf("slow script gives %+v, want critical with %q", got, want)
@@ -108,24 +108,27 @@ func (c deadlineContext) Err() error {
 	return nil
 }
 
-// fifo is a path that a script writes a process id to, and a function that reads
-// it.
-func fifo(t *testing.T) (path string, read func() int) {
+// fifo is a path that a script writes process ids to, and a function that reads
+// them.
+func fifo(t *testing.T) (path string, read func() []int) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return path, func() int {
+	return path, func() (pids []int) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
-		if err != nil {
-			t.Fatal(err)
+		for _, word := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(word)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
 		}
-		return pid
+		return pids
 	}
 }
 
@@ -148,17 +151,24 @@ func awaitGone(t *testing.T, pid int) {
 }
 
 // A program that ends well counts, also when something it left behind still
-// holds its output.
+// holds its output, even if the time ends meanwhile.
 func TestScriptWithLeftover(t *testing.T) {
-	ready, child := fifo(t)
-	pidc := make(chan int, 1)
-	go func() { pidc <- child() }()
-	def := sh("sleep 1000 & echo $! > " + ready + "; echo fine")
-	got := script(t, def).Run(context.Background())
-	pid := <-pidc
-	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
-	if got != (Result{model.StatusPassing, "fine\n"}) {
-		t.Errorf("script that leaves a child gives %+v", got)
+	for _, late := range []bool{false, true} {
+		ready, read := fifo(t)
+		def := sh("sleep 1000 & echo $$ $! > " + ready + "; echo fine")
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		done := make(chan Result, 1)
+		go func() { done <- script(t, def).Run(deadlineContext{ctx}) }()
+		pids := read()
+		defer func() { _ = syscall.Kill(pids[1], syscall.SIGKILL) }()
+		if late {
+			awaitGone(t, pids[0])
+			cancel()
+		}
+		if got := <-done; got != (Result{model.StatusPassing, "fine\n"}) {
+			t.Errorf("script that leaves a child, its time over %v, gives %+v", late, got)
+		}
 	}
 }
 

@@ -30,7 +30,15 @@ func (l *Local) followLocked(e *checkEntry) {
 	l.noteFailingLocked(e)
 }
 
+// unfollowLocked takes an alias out of the index; other checks aren't in it.
 func (l *Local) unfollowLocked(e *checkEntry) {
+	if e.def.Type() != "alias" {
+		return
+	}
+	if !l.localAlias(e.def) {
+		l.follow.dropLocked(e)
+		return
+	}
 	target := e.def.AliasService
 	if delete(l.aliases[target], e.def.ID); len(l.aliases[target]) == 0 {
 		delete(l.aliases, target)
@@ -107,29 +115,28 @@ func rank(status string) int {
 	return 2
 }
 
-// remoteAlias is the probe of an alias whose target is on another node. It sees
-// the node's own checks too: a service on a dead machine is not well.
+// remoteAlias is the probe of an alias whose target is on another node, for
+// catalogs that can't be watched.
 type remoteAlias struct {
 	catalog Catalog
 	def     *model.CheckDefinition
 }
 
 func (a *remoteAlias) Run(ctx context.Context) check.Result {
-	services, checks, err := a.catalog.NodeState(ctx, a.def.AliasNode)
-	if err != nil {
-		return check.Result{Status: model.StatusCritical, Output: fmt.Sprintf("Read node %q: %v", a.def.AliasNode, err)}
-	}
-	var followed []*model.Check
-	for _, c := range checks {
-		if c.ServiceID == "" || c.ServiceID == a.def.AliasService {
-			followed = append(followed, c)
-		}
-	}
-	if a.def.AliasService != "" && !hasService(services, a.def.AliasService) {
-		return check.Result{Status: model.StatusCritical, Output: fmt.Sprintf("Service %q is not registered on node %q.", a.def.AliasService, a.def.AliasNode)}
-	}
-	status, output := aliasStatus(followed)
+	status, output := a.look(ctx).alias(a.def)
 	return check.Result{Status: status, Output: output}
+}
+
+func (a *remoteAlias) look(ctx context.Context) *nodeView {
+	v := &nodeView{}
+	v.services, v.checks, v.err = a.catalog.NodeState(ctx, a.def.AliasNode)
+	v.exists = len(v.services)+len(v.checks) > 0
+	if reader, ok := a.catalog.(NodeReader); ok && v.err == nil && !v.exists {
+		var node *model.Node
+		node, v.err = reader.Node(ctx, a.def.AliasNode)
+		v.exists = node != nil
+	}
+	return v
 }
 
 func hasService(services []*model.Service, id string) bool {

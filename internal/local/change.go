@@ -22,6 +22,18 @@ type change struct {
 // do carries out a change: first on disk, then in the tables. It is done as a
 // whole or, when the disk refuses, not at all.
 func (l *Local) do(ctx context.Context, c change) error {
+	if err := l.carryOut(ctx, c); err != nil {
+		return err
+	}
+	// Reading one's own write is what callers expect of one agent. The record is
+	// safe by now, so this ends soon also when the catalog can't be reached.
+	for _, id := range c.services {
+		l.push.await(ctx, id)
+	}
+	return nil
+}
+
+func (l *Local) carryOut(ctx context.Context, c change) error {
 	unlock := l.lockNames(c)
 	defer unlock()
 	units, err := c.build()

@@ -48,6 +48,7 @@ func (l *Local) setCheckLocked(key string, c checkDef) {
 		e = &checkEntry{synced: old.synced, failingAt: old.failingAt, saveAfter: old.saveAfter, outputDue: old.outputDue}
 		l.checks.Set(c.def.ID, e)
 		l.sched.Remove(c.def.ID)
+		l.unfollowLocked(old)
 	}
 	e.checkDef, e.unit = c, key
 	e.state = l.describe(c, state.Status, state.Output)
@@ -121,6 +122,8 @@ func (l *Local) runLocked(e *checkEntry) {
 		l.armLocked(e, e.deadline)
 	case e.def.Type() == "alias" && l.localAlias(e.def):
 		l.followLocked(e)
+	case e.def.Type() == "alias" && l.follow.watcher != nil:
+		l.follow.addLocked(e)
 	default:
 		l.probeLocked(e)
 	}
@@ -134,7 +137,7 @@ func (l *Local) probeLocked(e *checkEntry) {
 	interval := e.def.Interval
 	if e.def.Type() == "alias" {
 		probe, interval = &remoteAlias{catalog: l.cfg.Catalog, def: e.def}, aliasInterval
-	} else {
+	} else if err = l.refuseScript(e.def, e.fromFile); err == nil {
 		probe, err = check.New(e.def, l.cfg.Transport)
 	}
 	if err != nil {

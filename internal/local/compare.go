@@ -38,6 +38,7 @@ func (p *pusher) compare(ctx context.Context) {
 	}
 	if err != nil {
 		p.fullDue = time.Now().Add(refusedPause)
+		p.compared = true // what may be written is another matter
 		p.l.log.Error("catalog refuses to tell what it has of this agent", "err", err)
 		p.signal()
 		return
@@ -47,6 +48,7 @@ func (p *pusher) compare(ctx context.Context) {
 	p.compareNodeLocked(state)
 	p.compareKnownLocked(state, touched)
 	p.removeForeignLocked(state, touched)
+	p.compared = true
 	p.signal()
 }
 
@@ -86,12 +88,16 @@ func (p *pusher) compareNodeLocked(state *catalogState) {
 
 // compareKnownLocked takes over what the catalog has of the services and checks
 // registered here. Slots that changed while the catalog was read are left alone:
-// the answer may be older than their last write.
+// the answer may be older than their last write. Before the first comparison there
+// was none.
 func (p *pusher) compareKnownLocked(state *catalogState, touched map[string]bool) {
 	l, now := p.l, time.Now()
-	moving := maps.Clone(touched)
-	for id, s := range p.slots {
-		moving[id] = moving[id] || s.busy || s.queued
+	moving := map[string]bool{}
+	if p.compared {
+		moving = maps.Clone(touched)
+		for id, s := range p.slots {
+			moving[id] = moving[id] || s.busy || s.queued
+		}
 	}
 	l.services.Scan(func(id string, e *serviceEntry) bool {
 		if moving[id] {

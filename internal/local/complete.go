@@ -94,9 +94,6 @@ func completeCheck(def *model.CheckDefinition) (*model.CheckDefinition, error) {
 	if c.ID == model.CheckSerfHealth || c.ID == model.CheckNodeMaintenance || strings.HasPrefix(c.ID, model.CheckServiceMaintenancePrefix) {
 		return nil, &model.Error{Kind: model.KindInvalid, Field: "CheckID", Text: fmt.Sprintf("Check ID %q is reserved", c.ID)}
 	}
-	if c.OSService != "" {
-		return nil, model.Errorf(model.KindInternal, "not implemented")
-	}
 	if c.DeregisterCriticalServiceAfter > 0 {
 		c.DeregisterCriticalServiceAfter = max(c.DeregisterCriticalServiceAfter, minReapAfter)
 	}

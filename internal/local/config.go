@@ -29,6 +29,19 @@ type NodeReader interface {
 	Node(ctx context.Context, name string) (*model.Node, error)
 }
 
+// NodeWatcher is an ability that a Catalog may have: with it, aliases of something
+// on another node follow it at once, without it they look every few seconds.
+//
+// Both methods wait until the answer's index is higher than index and return the
+// newest; with index 0 they answer at once. They may also return without news
+// after some minutes. Two of them run for a node at the same time.
+type NodeWatcher interface {
+	// WatchNodeServices returns nil for an unknown node.
+	WatchNodeServices(ctx context.Context, node string, index uint64) (*model.NodeServices, uint64, error)
+	// WatchNodeChecks returns the checks of the node and of its services.
+	WatchNodeChecks(ctx context.Context, node string, index uint64) ([]*model.Check, uint64, error)
+}
+
 // Journal keeps records on disk. Put and Delete return once the change is
 // durable; concurrent calls share the cost.
 type Journal interface {
@@ -64,6 +77,7 @@ type Config struct {
 
 	Checks    check.Config
 	Transport *check.Env // what probes share; nil: the real network and 4 KiB of output
+	Scripts   Scripts    // whose script checks run; it decides Transport.Scripts
 
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
@@ -94,6 +108,12 @@ func (c *Config) setDefaults() {
 	if c.WriteTimeout <= 0 {
 		c.WriteTimeout = d.WriteTimeout
 	}
+	env := check.Env{}
+	if c.Transport != nil {
+		env = *c.Transport
+	}
+	env.Scripts = c.Scripts != ScriptsOff
+	c.Transport = &env
 	if c.Token == nil {
 		c.Token = func() string { return "" }
 	}

@@ -12,5 +12,6 @@
 // definition's token may not do.
 //
 // Local.Run owns all goroutines: the check scheduler, the writer of check states,
-// the pusher and the calls to the catalog that it starts.
+// the pusher and the calls to the catalog that it starts, and the watches of other
+// nodes that aliases follow.
 package local

@@ -21,6 +21,7 @@ type Local struct {
 	sched   *check.Scheduler
 	metrics *metrics
 	push    *pusher
+	follow  *follower
 	states  stateWriter
 	names   nameLocks
 	seq     atomic.Uint64 // number of the last record written
@@ -85,6 +86,7 @@ func Open(cfg Config) (*Local, error) {
 		restored: map[string]stateRecord{},
 	}
 	l.push = newPusher(l)
+	l.follow = newFollower(l)
 	l.states.init(l)
 	if err := l.load(); err != nil {
 		return nil, err
@@ -100,6 +102,7 @@ func (l *Local) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = l.sched.Run(ctx) })
 	wg.Go(func() { l.push.run(ctx) })
+	wg.Go(func() { l.follow.run(ctx) })
 	wg.Go(func() { l.reap(ctx) })
 	// States are written last, so that the final ones are on disk.
 	stopped := make(chan struct{})
@@ -123,6 +126,9 @@ func (l *Local) SetNode(node model.Node) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	node.Name = l.node.Name // everything registered hangs on the name
+	if sameNode(&node, &l.node) {
+		return
+	}
 	l.node = node
 	l.push.nodeChangedLocked()
 }

@@ -32,7 +32,6 @@ func TestTextsThatClientsKnow(t *testing.T) {
 	wantError(t, l.UpdateTTL(ctx, "tc", model.StatusPassing, ""), model.KindInternal, `CheckID "tc" does not have associated TTL`)
 	wantError(t, l.AddCheck(ctx, &model.CheckDefinition{Name: "x", TTL: 1, ServiceID: "ghost"}), model.KindNotFound, `ServiceID "ghost" does not exist`)
 	wantError(t, l.AddCheck(ctx, &model.CheckDefinition{TTL: 1}), model.KindInvalid, "Missing check name")
-	wantError(t, l.AddCheck(ctx, &model.CheckDefinition{Name: "o", OSService: "cron", Interval: 1}), model.KindInternal, "not implemented")
 	wantError(t, l.AddService(ctx, &model.ServiceDefinition{}, false), model.KindInvalid, "Missing service name")
 	wantError(t, l.AddCheck(ctx, &model.CheckDefinition{ID: "serfHealth", Name: "x", TTL: 1}), model.KindInvalid, `Check ID "serfHealth" is reserved`)
 }
@@ -256,9 +255,9 @@ func TestAliasesInACircleRecover(t *testing.T) {
 
 func TestKindsThatCannotRunStayCritical(t *testing.T) {
 	l := open(t, testConfig(newFakeCatalog(), nil))
-	must(t, l.AddCheck(ctx, &model.CheckDefinition{Name: "g", GRPC: "127.0.0.1:1", Interval: time.Second, Status: model.StatusPassing}))
-	if got := checkLine(t, l, "g"); !strings.HasPrefix(got, "critical: ") || !strings.Contains(got, `"grpc"`) {
-		t.Errorf("gRPC check is %q", got)
+	must(t, l.AddCheck(ctx, &model.CheckDefinition{Name: "d", DockerContainerID: "c", ScriptArgs: []string{"true"}, Interval: time.Second, Status: model.StatusPassing}))
+	if got := checkLine(t, l, "d"); !strings.HasPrefix(got, "critical: ") || !strings.Contains(got, `"docker"`) {
+		t.Errorf("Docker check is %q", got)
 	}
 }
 

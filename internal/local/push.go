@@ -35,11 +35,15 @@ type pusher struct {
 	nodeSynced bool
 	nodeSeq    uint64 // changes of the node's entry
 
+	active  bool // run has begun
 	down    bool // the servers don't answer
 	wasUp   bool // they have answered before
 	backoff retry.Backoff
 	retryAt time.Time
 
+	// compared is set once the catalog was read for the first time. Until then
+	// nothing is written: after a restart most of it is there already.
+	compared    bool
 	fullDue     time.Time
 	fullRunning bool
 	touched     map[string]bool // slots that changed while a comparison reads the catalog
@@ -54,6 +58,8 @@ type slot struct {
 	alone     bool // its last write was refused; don't mix it with others
 	fails     int
 	notBefore time.Time
+
+	told chan struct{} // closed when no write is pending any more; made by who waits
 
 	followers []*slot // sidecars that wait for the end of this service's write
 
@@ -87,8 +93,37 @@ func newPusher(l *Local) *pusher {
 	}
 }
 
+// followTime bounds how long a change waits for the catalog to follow: what a
+// write takes when the servers are well, several times over.
+const followTime = 10 * time.Millisecond
+
+// await waits until the catalog follows, or is known not to, for a short time.
+func (p *pusher) await(ctx context.Context, id string) {
+	p.l.mu.Lock()
+	s := p.slots[id]
+	if !p.active || p.down || s == nil || !s.queued && !s.busy {
+		p.l.mu.Unlock()
+		return
+	}
+	if s.told == nil {
+		s.told = make(chan struct{})
+	}
+	told := s.told
+	p.l.mu.Unlock()
+	timer := time.NewTimer(followTime)
+	defer timer.Stop()
+	select {
+	case <-told:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
 // run starts writes until ctx is done, and waits for those under way.
 func (p *pusher) run(ctx context.Context) {
+	p.l.mu.Lock()
+	p.active = true
+	p.l.mu.Unlock()
 	var writes sync.WaitGroup
 	defer writes.Wait()
 	timer := time.NewTimer(0)
@@ -124,7 +159,7 @@ func (p *pusher) next(now time.Time) (work []func(context.Context)) {
 		p.touched = map[string]bool{}
 		work = append(work, p.compare)
 	}
-	for len(p.queue) > 0 && p.roomLocked(now) {
+	for p.compared && len(p.queue) > 0 && p.roomLocked(now) {
 		w := p.takeLocked()
 		if w == nil {
 			continue
@@ -153,7 +188,7 @@ func (p *pusher) pause(now time.Time) (time.Duration, bool) {
 	if !p.fullRunning && (at.IsZero() || p.fullDue.Before(at)) {
 		at = p.fullDue
 	}
-	if len(p.queue) > 0 {
+	if p.compared && len(p.queue) > 0 {
 		at = now // held back by what follows
 	}
 	switch {

@@ -21,6 +21,9 @@ func (l *Local) addService(ctx context.Context, def *model.ServiceDefinition, re
 	if err != nil {
 		return err
 	}
+	if err := l.refuseAny(def, fromFile); err != nil {
+		return err
+	}
 	sidecarID := sidecarID(def.Service.ID)
 	c := change{services: []string{def.Service.ID, sidecarID}}
 	for _, d := range def.Checks {
@@ -88,6 +91,9 @@ func (l *Local) serviceUnit(def *model.ServiceDefinition, old *unit, replaceChec
 			u.checks = append(u.checks, c)
 		}
 	}
+	if fromFile {
+		u.keepSame(old)
+	}
 	return u
 }
 
@@ -154,6 +160,9 @@ func (l *Local) addCheck(ctx context.Context, def *model.CheckDefinition, fromFi
 	if err != nil {
 		return err
 	}
+	if err := l.refuse(def, fromFile); err != nil {
+		return err
+	}
 	c := change{checks: []string{def.ID}}
 	if def.ServiceID != "" {
 		c.services = []string{def.ServiceID}
@@ -161,7 +170,11 @@ func (l *Local) addCheck(ctx context.Context, def *model.CheckDefinition, fromFi
 	c.build = func() ([]*unit, error) {
 		added := checkDef{def: def, fromFile: fromFile}
 		if def.ServiceID == "" {
-			return []*unit{{key: checkUnit(def.ID), checks: []checkDef{added}}}, nil
+			u := &unit{key: checkUnit(def.ID), checks: []checkDef{added}}
+			if fromFile {
+				u.keepSame(l.unit(u.key))
+			}
+			return []*unit{u}, nil
 		}
 		l.mu.RLock()
 		defer l.mu.RUnlock()

@@ -97,7 +97,7 @@ func TestNodeIsRegisteredFirst(t *testing.T) {
 
 func TestChangesCoalesceWhileAWriteIsUnderWay(t *testing.T) {
 	synced(t, nil, func(t *testing.T, l *Local, f *fakeCatalog) {
-		f.edit(func(f *fakeCatalog) { f.delay = time.Second })
+		f.edit(func(f *fakeCatalog) { f.delay = 5 * time.Second })
 		add(t, l, service("web", "web", ttl("c", time.Minute)))
 		synctest.Wait()
 		for i := range 100 {
@@ -107,7 +107,7 @@ func TestChangesCoalesceWhileAWriteIsUnderWay(t *testing.T) {
 			must(t, l.UpdateTTL(ctx, "c", model.StatusPassing, fmt.Sprint(i)))
 			synctest.Wait()
 		}
-		time.Sleep(10 * time.Second)
+		time.Sleep(20 * time.Second)
 		expectWrites(t, f, "register web c=critical", "register web c=passing")
 		if p := f.services["web"].Port; p != 99 {
 			t.Errorf("catalog has port %d", p)
@@ -118,7 +118,7 @@ func TestChangesCoalesceWhileAWriteIsUnderWay(t *testing.T) {
 		must(t, l.RemoveService(ctx, "web"))
 		add(t, l, service("web", "web"))
 		must(t, l.RemoveService(ctx, "web"))
-		time.Sleep(10 * time.Second)
+		time.Sleep(20 * time.Second)
 		expectWrites(t, f, "register web", "deregister web")
 	})
 }
@@ -372,5 +372,57 @@ func TestTokens(t *testing.T) {
 		expectWrites(t, f, "deregister d token=third")
 		must(t, l.RemoveService(ctx, "own"))
 		expectWrites(t, f, "deregister own token=secret")
+	})
+}
+
+// TestChangeWaitsForTheCatalog: a caller reads its own write, and is not held up
+// when the catalog can't be reached.
+func TestChangeWaitsForTheCatalog(t *testing.T) {
+	synced(t, nil, func(t *testing.T, l *Local, f *fakeCatalog) {
+		f.edit(func(f *fakeCatalog) { f.delay = followTime / 2 })
+		start := time.Now()
+		must(t, l.AddService(ctx, service("web", "web"), false))
+		if _, ok := f.services["web"]; !ok || time.Since(start) != followTime/2 {
+			t.Errorf("after %v the catalog has the service: %t; want it after %v", time.Since(start), ok, followTime/2)
+		}
+		f.edit(func(f *fakeCatalog) { f.delay = time.Second })
+		start = time.Now()
+		must(t, l.RemoveService(ctx, "web"))
+		if took := time.Since(start); took != followTime {
+			t.Errorf("a slow catalog held the caller up for %v, the bound is %v", took, followTime)
+		}
+		time.Sleep(2 * time.Minute)
+		expectWrites(t, f, "register web", "deregister web")
+	})
+}
+
+// TestNothingNewNoWrite: reading the same files again, and coming back to a
+// catalog that has everything, cost no write.
+func TestNothingNewNoWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeCatalog()
+		files := func() []*model.ServiceDefinition {
+			d := service("web", "web", ttl("c", time.Hour))
+			d.Checks[0].Status = model.StatusPassing
+			return []*model.ServiceDefinition{d}
+		}
+		first := open(t, testConfig(f, nil))
+		must(t, first.SetFileDefinitions(ctx, files(), nil))
+		stop := run(t, first)
+		synctest.Wait()
+		f.writes()
+		must(t, first.SetFileDefinitions(ctx, files(), nil))
+		first.SetNode(first.node)
+		expectWrites(t, f)
+		changed := files()
+		changed[0].Service.Port = 99
+		must(t, first.SetFileDefinitions(ctx, changed, nil))
+		expectWrites(t, f, "register web")
+		stop()
+
+		second := open(t, testConfig(f, nil))
+		must(t, second.SetFileDefinitions(ctx, changed, nil))
+		defer run(t, second)()
+		expectWrites(t, f)
 	})
 }

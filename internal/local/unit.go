@@ -1,6 +1,7 @@
 package local
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/muster-discovery/muster/internal/model"
@@ -81,4 +82,23 @@ func (u *unit) withoutService(id string) *unit {
 	out.services = slices.DeleteFunc(slices.Clone(u.services), func(s serviceDef) bool { return s.service.ID == id })
 	out.checks = slices.DeleteFunc(slices.Clone(u.checks), func(c checkDef) bool { return c.def.ServiceID == id })
 	return &out
+}
+
+// keepSame takes over from old what has not changed, so that reading the same
+// files again writes nothing. A registration through the API is another matter:
+// it may be meant as a repair and is always passed on.
+func (u *unit) keepSame(old *unit) {
+	if old == nil {
+		return
+	}
+	for i, s := range u.services {
+		if j := old.service(s.service.ID); j >= 0 && reflect.DeepEqual(old.services[j], s) {
+			u.services[i] = old.services[j]
+		}
+	}
+	for i, c := range u.checks {
+		if j := old.check(c.def.ID); j >= 0 && reflect.DeepEqual(old.checks[j], c) {
+			u.checks[i] = old.checks[j]
+		}
+	}
 }

@@ -221,12 +221,21 @@ func (p *pusher) done(w *write, err error) {
 	case err == nil:
 		p.upLocked()
 		p.confirmLocked(w)
+		for _, s := range w.slots {
+			p.l.log.Debug("catalog follows", "service", s.id)
+		}
 	case transient(err):
 		p.downLocked(err)
 		p.retryLocked(w)
 	default:
 		p.upLocked()
 		p.refusedLocked(w, err)
+	}
+	for _, s := range w.slots {
+		if s.told != nil && !s.queued {
+			close(s.told)
+			s.told = nil
+		}
 	}
 	p.signal()
 }
