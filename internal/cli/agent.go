@@ -73,10 +73,12 @@ type process struct {
 	signals func() (c <-chan os.Signal, stop func())
 	exit    func(int)
 
-	tel *telemetry.Telemetry
+	tel  *telemetry.Telemetry
+	read string // fingerprint of the files before they were read
 }
 
 func (p *process) start() int {
+	p.read = fingerprint(p.options.Paths)
 	cfg, warnings, err := config.Load(p.options)
 	if err != nil {
 		return p.f.fail("%v", err)

@@ -89,7 +89,6 @@ var settings = []setting{
 	{"log-rotate-bytes", "log_rotate_bytes", number, "Begin a new log file after so many `bytes`."},
 	{"log-rotate-duration", "log_rotate_duration", text, "Begin a new log file after this `time`."},
 	{"log-rotate-max-files", "log_rotate_max_files", number, "`Number` of old log files to keep. Default: 0, all; -1 for none."},
-	{"syslog", "enable_syslog", toggle, "Refused: Muster does not log to syslog; the system's journal takes standard output."},
 }
 
 // gone are flags of Consul that Muster refuses, or takes without effect if the
@@ -102,6 +101,7 @@ var gone = map[string]string{
 	"disable-compat-1.9":       "",
 	"disable-update-check":     "",
 	"http-max-header-bytes":    "use http_config.max_header_bytes in a file",
+	"syslog":                   "Muster does not log to syslog: let the system's journal take standard output, or use -log-file",
 	"default-intention-policy": "use default_intention_policy in a file",
 }
 

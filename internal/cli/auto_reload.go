@@ -13,13 +13,13 @@ import (
 // into place by renaming folders, which notifications of the system miss.
 const autoReloadEvery = 2 * time.Second
 
-// watchFiles sends on changed after the files at the given paths have changed and
-// then stayed as they are for one round, so that none is read half-written.
-func watchFiles(ctx context.Context, paths []string, changed chan<- struct{}) {
+// watchFiles sends on changed after the files at the given paths are no longer as
+// they were read, and then stayed as they are for one round, so that none is read
+// half-written. read is their fingerprint before that.
+func watchFiles(ctx context.Context, paths []string, read string, changed chan<- struct{}) {
 	tick := time.NewTicker(autoReloadEvery)
 	defer tick.Stop()
-	told := fingerprint(paths)
-	before := told
+	told, before := read, read
 	for {
 		select {
 		case <-ctx.Done():

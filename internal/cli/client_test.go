@@ -1,12 +1,18 @@
 package cli
 
 import (
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/hashicorp/consul/api"
 )
 
 func TestAddressOfTheAgent(t *testing.T) {
@@ -76,4 +82,77 @@ func TestTokens(t *testing.T) {
 	t.Setenv("MUSTER_HTTP_TOKEN", "")
 	t.Setenv("CONSUL_HTTP_TOKEN", "")
 	check("filed", "-token-file="+file)
+}
+
+func TestEnvironment(t *testing.T) {
+	newFake(t, nil)
+	for _, c := range []struct {
+		name, consul, muster string
+		get                  func(*api.Config) string
+	}{
+		{"HTTP_ADDR", "a:1", "b:2", func(c *api.Config) string { return c.Address }},
+		{"HTTP_TOKEN", "a", "b", func(c *api.Config) string { return c.Token }},
+		{"HTTP_TOKEN_FILE", "a", "b", func(c *api.Config) string { return c.TokenFile }},
+		{"HTTP_AUTH", "a:x", "b:y", func(c *api.Config) string { return c.HttpAuth.Username + ":" + c.HttpAuth.Password }},
+		{"HTTP_SSL", "true", "false", func(c *api.Config) string { return strconv.FormatBool(c.Scheme == "https") }},
+		{"HTTP_SSL_VERIFY", "false", "true", func(c *api.Config) string { return strconv.FormatBool(!c.TLSConfig.InsecureSkipVerify) }},
+		{"CACERT", "a", "b", func(c *api.Config) string { return c.TLSConfig.CAFile }},
+		{"CAPATH", "a", "b", func(c *api.Config) string { return c.TLSConfig.CAPath }},
+		{"CLIENT_CERT", "a", "b", func(c *api.Config) string { return c.TLSConfig.CertFile }},
+		{"CLIENT_KEY", "a", "b", func(c *api.Config) string { return c.TLSConfig.KeyFile }},
+		{"TLS_SERVER_NAME", "a", "b", func(c *api.Config) string { return c.TLSConfig.Address }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			check := func(want string) {
+				t.Helper()
+				conf := api.DefaultConfig()
+				if err := musterEnvironment(conf); err != nil {
+					t.Fatal(err)
+				}
+				if got := c.get(conf); got != want {
+					t.Errorf("%q, want %q", got, want)
+				}
+			}
+			t.Setenv("CONSUL_"+c.name, c.consul)
+			check(c.consul)
+			t.Setenv("MUSTER_"+c.name, c.muster)
+			check(c.muster)
+		})
+	}
+	t.Setenv("MUSTER_HTTP_SSL", "perhaps")
+	muster("members").wantError(t, "MUSTER_HTTP_SSL=perhaps: want true or false")
+}
+
+func TestStrongerTokenWins(t *testing.T) {
+	a := newFake(t, map[string]any{"GET /v1/catalog/datacenters": []string{"dc1"}})
+	for _, step := range []struct{ variable, value, want string }{
+		{"CONSUL_HTTP_TOKEN", "ct", "ct"},
+		{"CONSUL_HTTP_TOKEN_FILE", file(t, "c", "cf"), "cf"},
+		{"MUSTER_HTTP_TOKEN", "mt", "mt"},
+		{"MUSTER_HTTP_TOKEN_FILE", file(t, "m", "mf"), "mf"},
+	} {
+		t.Setenv(step.variable, step.value)
+		muster("catalog", "datacenters").want(t, 0, "dc1\n")
+		if got := a.header.Get("X-Consul-Token"); got != step.want {
+			t.Errorf("%s: token %q, want %q", step.variable, got, step.want)
+		}
+	}
+	muster("catalog", "datacenters", "-token=flag").want(t, 0, "dc1\n")
+	if got := a.header.Get("X-Consul-Token"); got != "flag" {
+		t.Errorf("token %q", got)
+	}
+}
+
+func TestTheWrongScheme(t *testing.T) {
+	newFake(t, nil)
+	plain := strings.TrimPrefix(os.Getenv("CONSUL_HTTP_ADDR"), "http://")
+	muster("members", "-http-addr=https://"+plain).wantError(t, "The agent speaks plain HTTP there")
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of our mistake
+	s.StartTLS()
+	defer s.Close()
+	muster("members", "-http-addr="+strings.TrimPrefix(s.URL, "https://")).wantError(t, "The agent speaks HTTPS there")
+	t.Setenv("MUSTER_HTTP_SSL", "true")
+	t.Setenv("MUSTER_HTTP_SSL_VERIFY", "false")
+	muster("members", "-http-addr="+strings.TrimPrefix(s.URL, "https://")).wantError(t, "HTTP status 404")
 }

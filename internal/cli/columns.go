@@ -36,14 +36,11 @@ func columns(w io.Writer, rows [][]string) {
 // shown is a name as it is, or quoted if it would not stand as one on a terminal:
 // names are free, and one may have line ends or escape sequences.
 func shown(name string) string {
-	plain := strings.TrimSpace(name) == name && !strings.HasPrefix(name, `"`)
-	for _, r := range name {
-		plain = plain && unicode.IsPrint(r) && r != utf8.RuneError
+	notShown := func(r rune) bool { return !unicode.IsPrint(r) }
+	if !utf8.ValidString(name) || strings.TrimSpace(name) != name || strings.HasPrefix(name, `"`) || strings.ContainsFunc(name, notShown) {
+		return strconv.Quote(name)
 	}
-	if plain {
-		return name
-	}
-	return strconv.Quote(name)
+	return name
 }
 
 func allShown(names []string) []string {

@@ -103,7 +103,10 @@ func (f *flags) list(w io.Writer, title string, wanted func(string) bool) {
 		}
 		value, text := flag.UnquoteUsage(fl)
 		if value != "" {
-			value = "=<" + strings.ToLower(value[:1]) + value[1:] + ">"
+			if value != strings.ToUpper(value) { // UUID stays
+				value = strings.ToLower(value[:1]) + value[1:]
+			}
+			value = "=<" + value + ">"
 		}
 		fmt.Fprintf(w, "  -%s%s\n", fl.Name, value)
 		for _, line := range wrap(text, 72) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -36,15 +37,27 @@ func golden(t *testing.T, name, got string) {
 // fakeAgent answers with fixed JSON by method and path, and keeps what it was asked.
 type fakeAgent struct {
 	t       *testing.T
+	mu      sync.Mutex     // a command may ask several things at once
 	answers map[string]any // "GET /v1/..." with the escaped path
 	asked   []string       // method, URI and body
 	header  http.Header    // of the last request
+
+	handlers map[string]http.HandlerFunc // by path, before answers
 }
 
 func (a *fakeAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		a.t.Error(err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if h, ok := a.handlers[r.URL.Path]; ok {
+		a.asked = append(a.asked, r.Method+" "+r.RequestURI)
+		a.mu.Unlock() // it may answer for long
+		defer a.mu.Lock()
+		h(w, r)
+		return
 	}
 	a.asked = append(a.asked, strings.TrimSpace(r.Method+" "+r.RequestURI+" "+string(body)))
 	a.header = r.Header
@@ -102,3 +115,6 @@ func (r result) wantError(t *testing.T, parts ...string) {
 		}
 	}
 }
+
+// words splits a command line at its spaces.
+func words(line string) []string { return strings.Fields(line) }

@@ -53,6 +53,11 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 		{"agent -http-port=x", `invalid value "x" for flag -http-port: want a whole number`},
 		{"agent -non-voting-server", "an enterprise feature of Consul"},
 		{"agent dev", `unexpected argument "dev"`},
+		{"force-leav n1", `Did you mean "force-leave"?`},
+		{"montior", `Did you mean "monitor"?`},
+		{"monitor -log-levle=info", "Did you mean -log-level?"},
+		{"join -wna x", "Did you mean -wan?"},
+		{"members all", `unexpected argument "all"`},
 		{"services register web.hcl -token=x", "-token=x must stand before the arguments"},
 	} {
 		t.Run(c.args, func(t *testing.T) {

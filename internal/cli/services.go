@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hashicorp/consul/api"
 
@@ -70,6 +71,11 @@ func (s *register) services(files []string) ([]*api.AgentServiceRegistration, er
 			return nil, fmt.Errorf("give either files or flags that describe a service, not both")
 		}
 		return servicesOf(files)
+	}
+	for _, text := range append([]string{s.svc.ID, s.svc.Name}, s.svc.Tags...) {
+		if !utf8.ValidString(text) { // JSON would make another name of it
+			return nil, fmt.Errorf("%q is not valid UTF-8", text)
+		}
 	}
 	if s.svc.Name == "" {
 		return nil, fmt.Errorf("name a file, or describe a service by -name and other flags")

@@ -41,7 +41,7 @@ func (p *process) watchSignals(ctx context.Context, cancel context.CancelCauseFu
 		watchCtx, stopWatching := context.WithCancel(ctx)
 		go func() {
 			defer close(watching)
-			watchFiles(watchCtx, p.options.Paths, changed)
+			watchFiles(watchCtx, p.options.Paths, p.read, changed)
 		}()
 		defer func() { stopWatching(); <-watching }()
 	}

@@ -34,7 +34,7 @@ Exit code: 0 if the configuration is valid, 1 otherwise.`,
 				}
 			}
 			if err != nil {
-				return f.fail("%v", err)
+				return f.fail("Config validation failed: %v", err)
 			}
 			if !*quiet {
 				fmt.Fprintln(f.stdout, "Configuration is valid!")

@@ -14,13 +14,6 @@ import (
 // addresses turns address keys into Listen and Advertise.
 func (f *finisher) addresses() {
 	c := &f.draft.Config
-	bind := f.single("bind_addr", c.Addresses.Bind)
-	if !bind.IsValid() {
-		return
-	}
-	c.Addresses.Bind = bind.String()
-	f.advertise(bind)
-	f.listenCluster(bind)
 	c.Listen.DNS = f.listen("dns", c.Addresses.DNS, c.Ports.DNS, false)
 	c.Listen.HTTP = f.listen("http", c.Addresses.HTTP, c.Ports.HTTP, true)
 	c.Listen.HTTPS = f.listen("https", c.Addresses.HTTPS, c.Ports.HTTPS, true)
@@ -30,6 +23,13 @@ func (f *finisher) addresses() {
 		// The port alone is what Consul's test library always writes.
 		c.Listen.HTTPS = nil
 	}
+	bind := f.single("bind_addr", c.Addresses.Bind)
+	if !bind.IsValid() {
+		return
+	}
+	c.Addresses.Bind = bind.String()
+	f.advertise(bind)
+	f.listenCluster(bind)
 }
 
 // expand evaluates go-sockaddr templates and splits the result.

@@ -43,8 +43,8 @@ type Config struct {
 
 	Services   []*model.ServiceDefinition
 	NodeChecks []*model.CheckDefinition
-	Watches    []Raw `key:"watches"` // one JSON object each, keys as written
-	Entries    []Raw `key:"config_entries.bootstrap"`
+	Watches    []Raw `key:"watches"`                  // run a handler when something changes; one object each
+	Entries    []Raw `key:"config_entries.bootstrap"` // config entries of a new cluster
 
 	// Sources names the files that were read, in order.
 	Sources []string
@@ -69,77 +69,75 @@ func (Secret) MarshalText() ([]byte, error) { return []byte("(redacted)"), nil }
 
 // Node says who this agent is.
 type Node struct {
-	Name              string            `key:"node_name"`
-	ID                string            `key:"node_id"` // empty: storage makes and keeps one
-	Meta              map[string]string `key:"node_meta"`
-	Datacenter        string            `key:"datacenter"`         // lower case
-	PrimaryDatacenter string            `key:"primary_datacenter"` // lower case; the own one if not set
-	Region            string            `key:"locality.region"`
-	Zone              string            `key:"locality.zone"`
-	DisableHostNodeID bool              `key:"disable_host_node_id"`
+	Name              string            `key:"node_name"`            // default: the host's name
+	ID                string            `key:"node_id"`              // a UUID; default: storage makes one and keeps it
+	Meta              map[string]string `key:"node_meta"`            // facts about the node, to filter by; up to 64 pairs
+	Datacenter        string            `key:"datacenter"`           // name of the datacenter, lower case
+	PrimaryDatacenter string            `key:"primary_datacenter"`   // lower case; the own one if not set
+	Region            string            `key:"locality.region"`      // where the node is
+	Zone              string            `key:"locality.zone"`        // zone of the region
+	DisableHostNodeID bool              `key:"disable_host_node_id"` // without effect: ids are always random
 }
 
 // Server says whether this agent is a server, and how a cluster begins.
 type Server struct {
-	Enabled         bool          `key:"server"`
-	Bootstrap       bool          `key:"bootstrap"`
-	BootstrapExpect int           `key:"bootstrap_expect"`
-	RejoinAgeMax    time.Duration `key:"server_rejoin_age_max"`
+	Enabled         bool          `key:"server"`                // take part in consensus and keep the catalog
+	Bootstrap       bool          `key:"bootstrap"`             // become leader without waiting for others; for a single server
+	BootstrapExpect int           `key:"bootstrap_expect"`      // number of servers that found the cluster together
+	RejoinAgeMax    time.Duration `key:"server_rejoin_age_max"` // a server that was away for longer does not come back; at least 6h
 }
 
 // Storage is what is kept on disk.
 type Storage struct {
-	DataDir string `key:"data_dir"` // empty only with Config.Dev
-	PIDFile string `key:"pid_file"`
+	DataDir string `key:"data_dir"` // folder for what the agent keeps; needed, except with agent -dev
+	PIDFile string `key:"pid_file"` // file with the process id
 }
 
 // Lifecycle says how the agent ends and what it does while it runs.
 type Lifecycle struct {
-	LeaveOnTerminate     bool          `key:"leave_on_terminate"`      // client: true, server: false
-	SkipLeaveOnInterrupt bool          `key:"skip_leave_on_interrupt"` // client: false, server: true
-	RejoinAfterLeave     bool          `key:"rejoin_after_leave"`
-	LeaveDrainTime       time.Duration `key:"performance.leave_drain_time"`
-	AutoReload           bool          `key:"auto_reload_config"`
-	EnableDebug          bool          `key:"enable_debug"`
+	LeaveOnTerminate     bool          `key:"leave_on_terminate"`           // SIGTERM leaves the cluster; default: clients only
+	SkipLeaveOnInterrupt bool          `key:"skip_leave_on_interrupt"`      // SIGINT does not leave the cluster; default: servers only
+	RejoinAfterLeave     bool          `key:"rejoin_after_leave"`           // join the old cluster again after having left it
+	LeaveDrainTime       time.Duration `key:"performance.leave_drain_time"` // how long a server that leaves still answers
+	AutoReload           bool          `key:"auto_reload_config"`           // read the files again when they have changed, within seconds
+	EnableDebug          bool          `key:"enable_debug"`                 // serve profiles of the process at /debug/pprof
 }
 
 // Join says which agents to look for at start.
 type Join struct {
-	RetryLAN         []string      `key:"retry_join"`
-	RetryWAN         []string      `key:"retry_join_wan"`
-	StartLAN         []string      `key:"start_join"`
-	StartWAN         []string      `key:"start_join_wan"`
-	RetryIntervalLAN time.Duration `key:"retry_interval"`
-	RetryIntervalWAN time.Duration `key:"retry_interval_wan"`
-	RetryMaxLAN      int           `key:"retry_max"` // 0: forever
-	RetryMaxWAN      int           `key:"retry_max_wan"`
-	PrimaryGateways  []string      `key:"primary_gateways"`
-	GatewaysInterval time.Duration `key:"primary_gateways_interval"`
+	RetryLAN         []string      `key:"retry_join"`                // addresses of agents to join, tried until one answers
+	RetryWAN         []string      `key:"retry_join_wan"`            // servers of other datacenters to join, tried until one answers
+	StartLAN         []string      `key:"start_join"`                // addresses to join; the start fails without them
+	StartWAN         []string      `key:"start_join_wan"`            // servers of other datacenters to join at the start
+	RetryIntervalLAN time.Duration `key:"retry_interval"`            // between two tries
+	RetryIntervalWAN time.Duration `key:"retry_interval_wan"`        // between two tries
+	RetryMaxLAN      int           `key:"retry_max"`                 // tries before the agent gives up and ends; 0: no limit
+	RetryMaxWAN      int           `key:"retry_max_wan"`             // tries before the agent gives up and ends; 0: no limit
+	PrimaryGateways  []string      `key:"primary_gateways"`          // mesh gateways of the primary datacenter
+	GatewaysInterval time.Duration `key:"primary_gateways_interval"` // between two tries to reach them
 }
 
 // Log is the agent's log.
 type Log struct {
-	Level          string        `key:"log_level"` // trace, debug, info, warn, error; lower case
-	JSON           bool          `key:"log_json"`
-	File           string        `key:"log_file"`
-	RotateBytes    int           `key:"log_rotate_bytes"`
-	RotateDuration time.Duration `key:"log_rotate_duration"`
-	RotateMaxFiles int           `key:"log_rotate_max_files"`
-	Syslog         bool          `key:"enable_syslog"`
-	SyslogFacility string        `key:"syslog_facility"`
+	Level          string        `key:"log_level"`            // trace, debug, info, warn or error
+	JSON           bool          `key:"log_json"`             // one JSON object a line
+	File           string        `key:"log_file"`             // file for the log besides standard output; a folder gets muster.log
+	RotateBytes    int           `key:"log_rotate_bytes"`     // put the log file aside at this size; 0: at any size
+	RotateDuration time.Duration `key:"log_rotate_duration"`  // put the log file aside at this age
+	RotateMaxFiles int           `key:"log_rotate_max_files"` // how many of those to keep; 0: all, -1: none
 }
 
 // Telemetry says which metrics leave the agent, and how.
 type Telemetry struct {
-	PrometheusRetention time.Duration `key:"telemetry.prometheus_retention_time"`
-	MetricsPrefix       string        `key:"telemetry.metrics_prefix"`
-	DisableHostname     bool          `key:"telemetry.disable_hostname"`
-	FilterDefault       bool          `key:"telemetry.filter_default"`
-	PrefixFilter        []string      `key:"telemetry.prefix_filter"`
-	StatsdAddr          string        `key:"telemetry.statsd_address"`
-	StatsiteAddr        string        `key:"telemetry.statsite_address"`
-	DogstatsdAddr       string        `key:"telemetry.dogstatsd_addr"`
-	DogstatsdTags       []string      `key:"telemetry.dogstatsd_tags"`
-	HostMetrics         bool          `key:"telemetry.enable_host_metrics"`
-	RetryFailed         bool          `key:"telemetry.retry_failed_connection"`
+	PrometheusRetention time.Duration `key:"telemetry.prometheus_retention_time"` // how long metrics without news are kept
+	MetricsPrefix       string        `key:"telemetry.metrics_prefix"`            // first part of the metrics' names in Consul's form
+	DisableHostname     bool          `key:"telemetry.disable_hostname"`          // no host name in the names of gauges
+	FilterDefault       bool          `key:"telemetry.filter_default"`            // keep metrics that no prefix_filter names
+	PrefixFilter        []string      `key:"telemetry.prefix_filter"`             // metrics to keep (+name) and to drop (-name)
+	StatsdAddr          string        `key:"telemetry.statsd_address"`            // host:port to send metrics to
+	StatsiteAddr        string        `key:"telemetry.statsite_address"`          // host:port to send metrics to
+	DogstatsdAddr       string        `key:"telemetry.dogstatsd_addr"`            // host:port to send metrics to
+	DogstatsdTags       []string      `key:"telemetry.dogstatsd_tags"`            // tags of all metrics sent there
+	HostMetrics         bool          `key:"telemetry.enable_host_metrics"`       // metrics of the host, too
+	RetryFailed         bool          `key:"telemetry.retry_failed_connection"`   // start also if a receiver of metrics is not there
 }

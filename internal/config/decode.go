@@ -3,6 +3,7 @@ package config
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -130,16 +131,31 @@ func (d *decoder) judge(key string, r rule, m member) bool {
 			d.errorf(m.at, key, "%s", r.why)
 		}
 	case pending:
-		if !m.val.empty() {
-			why := r.why
-			if why == "" {
-				why = notYet
-			}
-			d.warnf(m.at, key, "no effect: %s", why)
+		if asks(key, m.val) {
+			d.warnf(m.at, key, "no effect: %s", r.reason())
 		}
 		return true
 	}
 	return false
+}
+
+// asks says whether a value of a key without effect asks for something: a switch or
+// number if it is not as it would be without the key, all else if it is not empty.
+func asks(key string, n *node) bool {
+	var usual reflect.Value
+	if at, ok := fields[key]; ok {
+		usual = reflect.ValueOf(draft{Config: *Default()}).FieldByIndex(at)
+	}
+	switch {
+	case n.kind == kindObject:
+		return slices.ContainsFunc(n.members, func(m member) bool { return asks(fold(key, m.key), m.val) })
+	case n.kind == kindBool && usual.Kind() == reflect.Bool:
+		return usual.Bool() != (n.text == "true")
+	case n.kind == kindNumber && usual.Kind() == reflect.Int:
+		off := strings.HasPrefix(key, "ports.") && (n.text == "0" || n.text == "-1")
+		return !off && strconv.FormatInt(usual.Int(), 10) != n.text
+	}
+	return !n.empty()
 }
 
 // objects are the pieces of a value that should be an object: HCL blocks of one name

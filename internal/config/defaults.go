@@ -41,7 +41,7 @@ func Default() *Config {
 		KVMaxValueSize: 512 << 10, TxnMaxReqLen: 512 << 10,
 		RequestMode: "disabled", RequestReadRate: -1, RequestWriteRate: -1,
 	}
-	c.Log = Log{Level: "info", RotateDuration: 24 * time.Hour, SyslogFacility: "LOCAL0"}
+	c.Log = Log{Level: "info", RotateDuration: 24 * time.Hour}
 	c.Telemetry = Telemetry{MetricsPrefix: "consul", FilterDefault: true}
 	c.ACL = ACL{
 		DefaultPolicy: "allow", DownPolicy: "extend-cache",
@@ -100,6 +100,9 @@ func defaultDNS() DNS {
 		RecursorStrategy: "sequential", RecursorTimeout: 2 * time.Second,
 		AllowStale: true, MaxStale: 87600 * time.Hour,
 		UDPAnswerLimit: 3, NodeMetaTXT: true,
+		SRVOrder: "shuffle", SRVTarget: "address",
 		SOA: SOA{Refresh: 3600, Retry: 600, Expire: 86400},
+		// Providers hand a host a /64 as they hand it one IPv4 address.
+		RateLimit: DNSRateLimit{Slip: 2, IPv4Bits: 32, IPv6Bits: 64},
 	}
 }

@@ -33,6 +33,7 @@ type field struct {
 	name  string // in the HTTP API
 	want  want
 	shape func() *shape // for wantShape, wantShapes, wantNamed
+	means string        // for the reference
 }
 
 // shape has the keys of an object, lower case without underscores.
@@ -41,16 +42,17 @@ type shape struct {
 	keys   []string // as documented, for suggestions
 }
 
-// makeShape reads lines of "key Name want"; shapes are given by name.
+// makeShape reads lines of "key Name want // meaning"; shapes are given by name.
 func makeShape(text string, sub map[string]func() *shape) *shape {
 	s := &shape{fields: map[string]field{}}
 	wants := map[string]want{"text": wantText, "duration": wantDuration, "int": wantInt, "bool": wantBool, "texts": wantTexts, "map": wantMap, "any": wantAny, "ours": wantOurs}
 	for line := range strings.Lines(text) {
+		line, means, _ := strings.Cut(line, " // ")
 		f := strings.Fields(line)
 		if len(f) == 0 {
 			continue
 		}
-		fd := field{name: f[1]}
+		fd := field{name: f[1], means: strings.TrimSpace(means)}
 		if w, ok := wants[f[2]]; ok {
 			fd.want = w
 		} else {

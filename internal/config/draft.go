@@ -13,10 +13,10 @@ type draft struct {
 	// The names of the time before the tls block. They stand for tls.defaults,
 	// and unlike it they switch HTTPS on at ports.https.
 	OldTLS              TLSProtocol `key:""`
-	VerifyIncomingHTTPS bool        `key:"verify_incoming_https"`
-	VerifyIncomingRPC   bool        `key:"verify_incoming_rpc"`
+	VerifyIncomingHTTPS bool        `key:"verify_incoming_https"` // HTTPS callers need a certificate
+	VerifyIncomingRPC   bool        `key:"verify_incoming_rpc"`   // servers and agents need a certificate
 
-	DisableRemoteExec bool `key:"disable_remote_exec"`
+	DisableRemoteExec bool `key:"disable_remote_exec"` // allows remote execution if it is false
 
 	services []definition
 	checks   []definition
@@ -53,24 +53,36 @@ func (d *draft) decodeDefinitions(o *Options, p *problems) {
 		}
 		d.NodeChecks = append(d.NodeChecks, chk)
 	}
-	d.uniqueServices(p)
+	if len(d.Services) == len(d.services) { // else places would not match; there are mistakes to mend first
+		d.Services = lastOfEach(p, "service", d.services, d.Services, serviceID)
+	}
+	if len(d.NodeChecks) == len(d.checks) {
+		d.NodeChecks = lastOfEach(p, "check", d.checks, d.NodeChecks, checkID)
+	}
 }
 
-// uniqueServices finds two definitions of one id, of which the agent could only
-// keep the last.
-func (d *draft) uniqueServices(p *problems) {
-	if len(d.Services) != len(d.services) {
-		return // places would not match; there are other mistakes to mend first
-	}
-	seen := map[string]Place{}
-	for i, svc := range d.Services {
-		id := serviceID(svc)
-		if first, ok := seen[id]; ok {
-			p.errorf(d.services[i].at, d.services[i].key, "service id %q is defined at %s, too", id, first)
-			continue
+// lastOfEach keeps one definition of each id, of which the agent can only have one.
+// A later file overrides an earlier one; twice in one file is a mistake.
+func lastOfEach[T any](p *problems, kind string, defs []definition, list []T, id func(T) string) []T {
+	last := map[string]int{}
+	for i, e := range list {
+		before, twice := last[id(e)]
+		last[id(e)] = i
+		switch {
+		case !twice:
+		case defs[before].at.File == defs[i].at.File:
+			p.errorf(defs[i].at, defs[i].key, "%s id %q is defined at %s, too", kind, id(e), defs[before].at)
+		default:
+			p.warnf(defs[i].at, defs[i].key, "%s id %q is defined at %s, too; this one counts", kind, id(e), defs[before].at)
 		}
-		seen[id] = d.services[i].at
 	}
+	var out []T
+	for i, e := range list {
+		if last[id(e)] == i {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 func serviceID(s *model.ServiceDefinition) string {
@@ -78,4 +90,11 @@ func serviceID(s *model.ServiceDefinition) string {
 		return s.Service.ID
 	}
 	return s.Service.Name
+}
+
+func checkID(c *model.CheckDefinition) string {
+	if c.ID != "" {
+		return c.ID
+	}
+	return c.Name
 }

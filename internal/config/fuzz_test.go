@@ -51,3 +51,28 @@ func FuzzLoad(f *testing.F) {
 		fin.finish()
 	})
 }
+
+// FuzzServices feeds files of service definitions as the command line takes them.
+func FuzzServices(f *testing.F) {
+	f.Add(true, []byte(`{"service": {"id": "a", "name": "web", "tags": ["x"], "check": {"ttl": "1h"}}}`))
+	f.Add(false, []byte("services { name = \"a\" tagged_addresses { lan { address = \"::1\" port = 1 } } }\nservices { name = \"b\" connect { sidecar_service {} } }"))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, isJSON bool, text []byte) {
+		name := filepath.Join(dir, "f.hcl")
+		if isJSON {
+			name = filepath.Join(dir, "f.json")
+		}
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		defs, err := Services([]string{name})
+		if err != nil && len(defs) > 0 {
+			t.Error("definitions in spite of mistakes")
+		}
+		for _, d := range defs {
+			if !json.Valid(d.JSON) || d.Place.File != name {
+				t.Errorf("%s: %s", d.Place, d.JSON)
+			}
+		}
+	})
+}

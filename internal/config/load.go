@@ -170,7 +170,13 @@ func (d *decoder) flag(s Setting) {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		prefix, name = name[:i], name[i+1:]
 	}
-	d.member(prefix, member{name, at, n})
+	m := member{name, at, n}
+	if r, ok := pendingRule(s.Key); ok {
+		if _, own := rules[s.Key]; !own { // that of an object above, which a flag passes by
+			d.judge(s.Key, r, m)
+		}
+	}
+	d.member(prefix, m)
 }
 
 // reason is an error without the path, which the place has already.

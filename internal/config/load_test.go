@@ -165,6 +165,78 @@ func TestLaterSourcesOverride(t *testing.T) {
 	}
 }
 
+func TestLaterDefinitionsOverride(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "10.hcl", `service { id = "web" name = "old" } service { name = "db" } check { id = "c" notes = "old" ttl = "1h" }`)
+	later := write(t, dir, "20.json", `{"services": [{"id": "web", "name": "new"}], "check": {"id": "c", "notes": "new", "ttl": "1h"}}`)
+	o := decoders(Options{Dev: true, Paths: []string{dir}})
+	o.DecodeCheck = func(b []byte) (*model.CheckDefinition, error) {
+		var v struct{ ID, Notes string }
+		err := json.Unmarshal(b, &v)
+		return &model.CheckDefinition{ID: v.ID, Notes: v.Notes}, err
+	}
+	c, warnings, err := Load(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Services) != 2 || c.Services[0].Service.Name != "db" || c.Services[1].Service.Name != "new" {
+		t.Errorf("services %+v", c.Services)
+	}
+	if len(c.NodeChecks) != 1 || c.NodeChecks[0].Notes != "new" {
+		t.Errorf("checks %+v", c.NodeChecks)
+	}
+	if len(warnings) != 2 || warnings[0].File != later || !strings.Contains(warnings[0].Text, `service id "web"`) {
+		t.Errorf("warnings %v", warnings)
+	}
+}
+
+func TestSettingsWithoutEffectAreToldOf(t *testing.T) {
+	for _, c := range []struct {
+		hcl   string
+		flags []Setting
+		want  string // key of the warning, or none
+	}{
+		{`autopilot { min_quorum = 3 }`, nil, "autopilot"},
+		{`autopilot { cleanup_dead_servers = false }`, nil, "autopilot"},
+		{`autopilot { cleanup_dead_servers = true }`, nil, ""},
+		{`raft_prevote_disabled = true`, nil, "raft_prevote_disabled"},
+		{`raft_prevote_disabled = false`, nil, ""},
+		{`ports { grpc = -1 https = 0 }`, nil, ""},
+		{`limits { rpc_rate = 100 }`, nil, "limits.rpc_rate"},
+		{`tls { defaults { verify_incoming = true } }`, nil, "tls"},
+		{`telemetry { prefix_filter = ["-go"] }`, nil, "telemetry.prefix_filter"},
+		{`syslog_facility = "LOCAL1"`, nil, ""},
+		{``, []Setting{{"-primary-gateway", "primary_gateways", []string{"a"}}}, "primary_gateways"},
+		{``, []Setting{{"-ui-dir", "ui_config.dir", "/x"}}, "ui_config.dir"},
+	} {
+		_, warnings, err := Load(Options{Dev: true, HCL: []string{c.hcl}, Flags: c.flags})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, w := range warnings {
+			got += w.Key
+		}
+		if got != c.want {
+			t.Errorf("%s %v: warnings %v, want one of %q", c.hcl, c.flags, warnings, c.want)
+		}
+	}
+}
+
+func TestAddressTemplates(t *testing.T) {
+	c, _, err := Load(Options{Dev: true, HCL: []string{`bind_addr = "{{ GetAllInterfaces | include \"name\" \"^lo$\" | include \"type\" \"ipv4\" | join \"address\" \" \" }}" client_addr = "{{ GetAllInterfaces | include \"name\" \"^lo$\" | include \"type\" \"ipv4\" | join \"address\" \" \" }} 127.0.0.2"`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Addresses.Bind != "127.0.0.1" || len(c.Listen.HTTP) != 2 || c.Listen.HTTP[1].Address != "127.0.0.2:8500" {
+		t.Errorf("bind %s, HTTP %v", c.Addresses.Bind, c.Listen.HTTP)
+	}
+	_, _, err = Load(Options{Dev: true, HCL: []string{`bind_addr = "{{ GetNothing }}" client_addr = "{{ GetInterfaceIP \"nosuch0\" }}"`}})
+	if err == nil || !strings.Contains(err.Error(), "bind_addr: address template") || !strings.Contains(err.Error(), "matches no address") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestFlagMistakesNameTheFlag(t *testing.T) {
 	_, _, err := Load(Options{Dev: true, Flags: []Setting{{"-datacenter", "datacenter", "a b"}, {"-http-port", "ports.http", 8600}}})
 	if err == nil {

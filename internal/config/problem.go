@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -62,7 +63,10 @@ type problems struct {
 }
 
 func (p *problems) errorf(at Place, key, format string, args ...any) {
-	p.errs = append(p.errs, Problem{at, key, fmt.Sprintf(format, args...)})
+	e := Problem{at, key, fmt.Sprintf(format, args...)}
+	if !slices.Contains(p.errs, e) { // a setting may serve several parts
+		p.errs = append(p.errs, e)
+	}
 }
 
 func (p *problems) warnf(at Place, key, format string, args ...any) {

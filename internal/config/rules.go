@@ -15,10 +15,25 @@ type rule struct {
 	why     string
 }
 
+// reason is why a pending key has no effect.
+func (r rule) reason() string {
+	if r.why == "" {
+		return notYet
+	}
+	return r.why
+}
+
 const (
 	enterprise = "an enterprise feature of Consul, which Muster does not have; remove the key"
 	circonus   = "Muster sends no metrics to Circonus; remove the key"
 	notYet     = "not supported by this version of Muster yet"
+	noSyslog   = "Muster does not log to syslog: let the system's journal take standard output, or set log_file"
+	noTLS      = "TLS is " + notYet
+	noGRPC     = "gRPC is " + notYet
+	noKV       = "keys and sessions are " + notYet
+	oneDC      = "this version serves one datacenter"
+	scrape     = "scrape /v1/agent/metrics?format=prometheus"
+	noCache    = "Muster has no such cache: lookups are answered from the state itself"
 )
 
 // rules has the known keys that set nothing, or nothing yet. A rule for an object
@@ -50,7 +65,6 @@ var rules = map[string]rule{
 	"connect.enable_serverless_plugin":            {warned, "Muster has no serverless plugin"},
 	"peering.test_allow_peer_registrations":       {ignored, ""},
 	"tls_prefer_server_cipher_suites":             {warned, "Go chooses the order of cipher suites"},
-	"tls.grpc.use_auto_cert":                      {pending, ""},
 
 	// Things Muster does not do at all.
 	"auto_config":                             {refused, notYet + "; give the settings in files"},
@@ -93,26 +107,108 @@ var rules = map[string]rule{
 	"telemetry.circonus_submission_interval":           {refused, circonus},
 	"telemetry.circonus_submission_url":                {refused, circonus},
 
-	// Parsed and checked, but no part reads them yet. Whoever builds the part
-	// removes the row.
-	"acl.enabled":                                {pending, "this version does not enforce ACLs: every request is allowed"},
-	"auto_encrypt":                               {pending, ""},
+	// Where Muster has something better.
+	"enable_syslog":   {refused, noSyslog},
+	"syslog_facility": {ignored, ""}, // without enable_syslog it has no effect in Consul either
+
+	// Parsed and checked, but no part reads them yet; a test compares this list with
+	// the readers in package agent. Whoever builds the part removes the row. A row with
+	// a reason may also stand where the part is only begun.
+	"acl":                                        {pending, "this version does not enforce ACLs: every request is allowed"},
+	"default_intention_policy":                   {pending, ""},
+	"auto_encrypt":                               {pending, noTLS},
+	"tls":                                        {pending, noTLS},
+	"ca_file":                                    {pending, noTLS},
+	"ca_path":                                    {pending, noTLS},
+	"cert_file":                                  {pending, noTLS},
+	"key_file":                                   {pending, noTLS},
+	"server_name":                                {pending, noTLS},
+	"tls_cipher_suites":                          {pending, noTLS},
+	"tls_min_version":                            {pending, noTLS},
+	"use_auto_cert":                              {pending, noTLS},
+	"verify_incoming":                            {pending, noTLS},
+	"verify_incoming_https":                      {pending, noTLS},
+	"verify_incoming_rpc":                        {pending, noTLS},
+	"verify_outgoing":                            {pending, noTLS},
+	"verify_server_hostname":                     {pending, noTLS},
+	"enable_agent_tls_for_checks":                {pending, noTLS},
+	"limits.https_handshake_timeout":             {pending, noTLS},
+	"limits.rpc_handshake_timeout":               {pending, noTLS},
+	"addresses.https":                            {pending, "HTTPS is " + notYet},
+	"ports.https":                                {pending, "HTTPS is " + notYet},
+	"addresses.grpc":                             {pending, noGRPC},
+	"addresses.grpc_tls":                         {pending, noGRPC},
+	"ports.grpc":                                 {pending, noGRPC},
+	"ports.grpc_tls":                             {pending, noGRPC},
+	"xds.update_max_per_second":                  {pending, noGRPC},
+	"ports.expose_min_port":                      {pending, noGRPC},
+	"ports.expose_max_port":                      {pending, noGRPC},
 	"connect.ca_config.private_key":              {pending, ""},
 	"connect.ca_config.root_cert":                {pending, ""},
-	"connect.enable_mesh_gateway_wan_federation": {pending, ""},
+	"connect.ca_config.leaf_cert_ttl":            {pending, ""},
+	"connect.ca_config.intermediate_cert_ttl":    {pending, ""},
+	"connect.ca_config.root_cert_ttl":            {pending, ""},
+	"connect.ca_config.private_key_type":         {pending, ""},
+	"connect.ca_config.private_key_bits":         {pending, ""},
+	"connect.ca_config.csr_max_per_second":       {pending, ""},
+	"connect.ca_config.csr_max_concurrent":       {pending, ""},
+	"connect.ca_config.rotation_period":          {pending, ""},
+	"connect.enable_mesh_gateway_wan_federation": {pending, oneDC},
+	"peering.enabled":                            {pending, oneDC},
 	"config_entries":                             {pending, ""},
+	"enable_central_service_config":              {pending, ""},
 	"watches":                                    {pending, ""},
-	"retry_join_wan":                             {pending, "this version serves one datacenter"},
-	"start_join_wan":                             {pending, "this version serves one datacenter"},
-	"primary_gateways":                           {pending, "this version serves one datacenter"},
-	"auto_reload_config":                         {pending, ""},
-	"log_file":                                   {pending, "the log goes to standard output"},
-	"enable_syslog":                              {pending, "the log goes to standard output"},
-	"telemetry.statsd_address":                   {pending, "scrape /v1/agent/metrics?format=prometheus"},
-	"telemetry.statsite_address":                 {pending, "scrape /v1/agent/metrics?format=prometheus"},
-	"telemetry.dogstatsd_addr":                   {pending, "scrape /v1/agent/metrics?format=prometheus"},
-	"ui_config.dir":                              {pending, ""},
-	"ui_config.metrics_provider":                 {pending, ""},
+	"retry_join_wan":                             {pending, oneDC},
+	"start_join_wan":                             {pending, oneDC},
+	"primary_gateways":                           {pending, oneDC},
+	"primary_gateways_interval":                  {pending, oneDC},
+	"advertise_reconnect_timeout":                {pending, ""},
+	"gossip_wan":                                 {pending, oneDC},
+	"reconnect_timeout_wan":                      {pending, oneDC},
+	"serf_lan_allowed_cidrs":                     {pending, "members are accepted from everywhere"},
+	"serf_wan_allowed_cidrs":                     {pending, "members are accepted from everywhere"},
+	"disable_coordinates":                        {pending, ""},
+	"disable_keyring_file":                       {pending, "gossip keys are never kept on disk"},
+	"server_rejoin_age_max":                      {pending, ""},
+	"performance.leave_drain_time":               {pending, ""},
+	"performance.grpc_keepalive_interval":        {pending, ""},
+	"performance.grpc_keepalive_timeout":         {pending, ""},
+	"raft_prevote_disabled":                      {pending, ""},
+	"autopilot":                                  {pending, ""},
+	"limits.rpc_client_timeout":                  {pending, ""},
+	"limits.rpc_max_conns_per_client":            {pending, ""},
+	"limits.rpc_rate":                            {pending, ""},
+	"limits.rpc_max_burst":                       {pending, ""},
+	"limits.request_limits":                      {pending, ""},
+	"limits.kv_max_value_size":                   {pending, noKV},
+	"limits.txn_max_req_len":                     {pending, noKV},
+	"session_ttl_min":                            {pending, noKV},
+	"enable_script_checks":                       {pending, "script checks are " + notYet},
+	"enable_local_script_checks":                 {pending, "script checks are " + notYet},
+	"discard_check_output":                       {pending, ""},
+	"disable_remote_exec":                        {pending, "Muster executes nothing on behalf of others"},
+	"disable_http_unprintable_char_filter":       {pending, "unprintable characters are accepted"},
+	"enable_debug":                               {pending, ""},
+	"locality":                                   {pending, ""},
+	"unix_sockets.user":                          {pending, ""},
+	"unix_sockets.group":                         {pending, ""},
+	"ui_config":                                  {pending, "the web interface is " + notYet},
+	"telemetry.statsd_address":                   {pending, scrape},
+	"telemetry.statsite_address":                 {pending, scrape},
+	"telemetry.dogstatsd_addr":                   {pending, scrape},
+	"telemetry.dogstatsd_tags":                   {pending, scrape},
+	"telemetry.retry_failed_connection":          {pending, scrape},
+	"telemetry.prometheus_retention_time":        {pending, "metrics are kept as long as the agent runs"},
+	"telemetry.enable_host_metrics":              {pending, ""},
+	"telemetry.filter_default":                   {pending, "no metric is left out"},
+	"telemetry.prefix_filter":                    {pending, "no metric is left out"},
+	"http_config.use_cache":                      {pending, noCache},
+	"dns_config.use_cache":                       {pending, noCache},
+	"dns_config.cache_max_age":                   {pending, noCache},
+	"cache":                                      {pending, noCache},
+	"use_streaming_backend":                      {pending, noCache},
+	"rpc.enable_streaming":                       {pending, noCache},
+	"discovery_max_stale":                        {pending, ""},
 }
 
 // oldNames maps deprecated keys to today's.

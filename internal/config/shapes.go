@@ -2,7 +2,8 @@ package config
 
 import "sync"
 
-// The keys of definitions: the key in files, the name in the HTTP API, the type.
+// The keys of definitions: the key in files, the name in the HTTP API, the type, and
+// what it means, for the reference.
 // A sidecar is a service within a service, hence the functions.
 
 var serviceShape, checkShape, nodeCheckShape, connectShape func() *shape
@@ -11,8 +12,8 @@ func init() {
 	leaf := func(text string) func() *shape {
 		return sync.OnceValue(func() *shape { return makeShape(text, nil) })
 	}
-	checkShape = leaf("id CheckID text\ncheck_id CheckID text\n" + checkKeys)
-	nodeCheckShape = leaf("id ID text\ncheck_id ID text\nservice_id ServiceID text\nnamespace Namespace ours\npartition Partition ours\n" + checkKeys)
+	checkShape = leaf("id CheckID text // default: made from the service's\ncheck_id CheckID text // the same as id\n" + checkKeys)
+	nodeCheckShape = leaf("id ID text // default: the name\ncheck_id ID text // the same as id\nservice_id ServiceID text // a service of this agent that it belongs to\nnamespace Namespace ours // only default\npartition Partition ours // only default\n" + checkKeys)
 	connectShape = sync.OnceValue(func() *shape {
 		return makeShape("native Native bool\nsidecar_service SidecarService one service", map[string]func() *shape{"service": serviceShape})
 	})
@@ -43,64 +44,64 @@ func init() {
 }
 
 const serviceKeys = `
-id ID text
-name Name text
-kind Kind text
-tags Tags texts
-address Address text
-port Port int
-socket_path SocketPath text
-tagged_addresses TaggedAddresses named address
-meta Meta map
-weights Weights one weights
-enable_tag_override EnableTagOverride bool
-token Token text
-check Check one check
-checks Checks list check
-proxy Proxy one proxy
-connect Connect one connect
-locality Locality one locality
-namespace Namespace ours
-partition Partition ours`
+id ID text // default: the name
+name Name text // needed
+kind Kind text // of a proxy or gateway: connect-proxy, mesh-gateway, ...
+tags Tags texts // to filter by
+address Address text // default: the node's
+port Port int // of the instance
+socket_path SocketPath text // a unix socket instead of address and port
+tagged_addresses TaggedAddresses named address // further addresses, by name: lan, wan, ...
+meta Meta map // facts about the instance, to filter by; up to 64 pairs
+weights Weights one weights // share of load by state
+enable_tag_override EnableTagOverride bool // others may change the tags in the catalog
+token Token text // ACL token for this service
+check Check one check // one check
+checks Checks list check // several checks
+proxy Proxy one proxy // what a sidecar or gateway does
+connect Connect one connect // native, or a sidecar_service to register with it
+locality Locality one locality // where the instance is
+namespace Namespace ours // only default
+partition Partition ours // only default`
 
 const checkKeys = `
-name Name text
-notes Notes text
-token Token text
-status Status text
-args Args texts
-script_args Args texts
-shell Shell text
-docker_container_id DockerContainerID text
-http HTTP text
-header Header any
-method Method text
-body Body text
-disable_redirects DisableRedirects bool
-tcp TCP text
-tcp_use_tls TCPUseTLS bool
-udp UDP text
-grpc GRPC text
-grpc_use_tls GRPCUseTLS bool
-h2ping H2PING text
-h2ping_use_tls H2PingUseTLS bool
-os_service OSService text
-alias_node AliasNode text
-alias_service AliasService text
-ttl TTL duration
-interval Interval duration
-timeout Timeout duration
-tls_server_name TLSServerName text
-tls_skip_verify TLSSkipVerify bool
-output_max_size OutputMaxSize int
-success_before_passing SuccessBeforePassing int
-failures_before_warning FailuresBeforeWarning int
-failures_before_critical FailuresBeforeCritical int
-deregister_critical_service_after DeregisterCriticalServiceAfter duration
-proxy_http ProxyHTTP text
-proxy_grpc ProxyGRPC text
-expose_port ExposedPort int
-exposed_port ExposedPort int`
+name Name text // what people read
+notes Notes text // for people
+token Token text // ACL token for this check
+status Status text // before the first result: passing, warning or critical
+args Args texts // a command to run, as a list; exit code 0 passes, 1 warns
+script_args Args texts // the same as args
+shell Shell text // with docker_container_id: the shell there
+docker_container_id DockerContainerID text // run args in this container
+http HTTP text // URL to ask; 2xx passes, 429 warns
+header Header any // of the request; lists of texts by name
+method Method text // default: GET
+body Body text // of the request
+disable_redirects DisableRedirects bool // a redirect is the answer
+tcp TCP text // host:port to connect to
+tcp_use_tls TCPUseTLS bool // with a TLS handshake
+udp UDP text // host:port to send to
+grpc GRPC text // host:port, or host:port/service, of the gRPC health protocol
+grpc_use_tls GRPCUseTLS bool // with TLS
+h2ping H2PING text // host:port to send an HTTP/2 ping to
+h2ping_use_tls H2PingUseTLS bool // with TLS, which is the default
+os_service OSService text // name of a service of the system
+alias_node AliasNode text // take over the state of this node
+alias_service AliasService text // take over the state of this service id
+ttl TTL duration // critical if nobody reports for so long
+interval Interval duration // between two probes
+timeout Timeout duration // of one probe; default: 10s, of args 30s
+tls_server_name TLSServerName text // name the certificate must have
+tls_skip_verify TLSSkipVerify bool // accept any certificate
+output_max_size OutputMaxSize int // in bytes; default: check_output_max_size
+success_before_passing SuccessBeforePassing int // good results in a row before it passes
+failures_before_warning FailuresBeforeWarning int // bad results in a row before it warns
+failures_before_critical FailuresBeforeCritical int // bad results in a row before it is critical
+deregister_critical_service_after DeregisterCriticalServiceAfter duration // remove the service after so long
+proxy_http ProxyHTTP text // set by Consul on sidecars
+proxy_grpc ProxyGRPC text // set by Consul on sidecars
+expose_port ExposedPort int // the same as exposed_port
+exposed_port ExposedPort int // port of a proxy that lets the probe through`
 
 const proxyKeys = `
 destination_service_name DestinationServiceName text

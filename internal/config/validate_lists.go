@@ -35,6 +35,7 @@ func (f *finisher) checkLists() {
 		list []string
 	}{
 		{"http_config.allow_write_http_from", c.HTTP.AllowWriteFrom},
+		{"dns_config.rate_limit.exempt", c.DNS.RateLimit.Exempt},
 		{"serf_lan_allowed_cidrs", c.Addresses.SerfLANAllowed},
 		{"serf_wan_allowed_cidrs", c.Addresses.SerfWANAllowed},
 	} {
