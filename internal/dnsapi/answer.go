@@ -10,7 +10,8 @@ import (
 // are pointers to it, unless compression is off.
 type answer struct {
 	out      []byte
-	limit    int // bytes, without the OPT record
+	limit    int  // bytes, without the OPT record
+	stable   bool // SRV records in the frame's order instead of a random one
 	compress bool
 	name     []byte // the question's name as asked, for uncompressed owners
 	domain   int    // offset of the zone's domain in it
@@ -24,7 +25,7 @@ func (a *answer) begin(in []byte, q *query, out []byte, limit int, compress bool
 	a.name = in[headerSize : q.end-4]
 	a.limit, a.compress, a.domain = limit, compress, domain
 	if q.edns {
-		a.limit -= optSize
+		a.limit -= optSize + subnetSize(q.subnet)
 	}
 	a.an, a.ns, a.ar = 0, 0, 0
 }
@@ -34,16 +35,35 @@ func (a *answer) finish(q *query, flags uint16, rcode int) []byte {
 	if q.edns {
 		a.out = append(a.out, 0, 0, typeOPT)
 		a.out = binary.BigEndian.AppendUint16(a.out, uint16(q.size))
-		a.out = append(a.out, 0, 0, 0, 0, 0, 0)
+		a.out = append(a.out, byte(rcode>>4), 0, 0, 0, 0, byte(subnetSize(q.subnet)))
+		if q.subnet != nil {
+			a.subnet(q.subnet)
+		}
 		a.ar++
 	}
 	h := a.out
-	binary.BigEndian.PutUint16(h[2:], flagQR|flags|q.flags&(flagRD|flagCD)|uint16(rcode))
+	binary.BigEndian.PutUint16(h[2:], flagQR|flags|q.flags&(flagRD|flagCD)|uint16(rcode&0xf))
 	binary.BigEndian.PutUint16(h[4:], 1)
 	binary.BigEndian.PutUint16(h[6:], a.an)
 	binary.BigEndian.PutUint16(h[8:], a.ns)
 	binary.BigEndian.PutUint16(h[10:], a.ar)
 	return a.out
+}
+
+// subnetSize is what a client subnet's data takes as an option.
+func subnetSize(data []byte) int {
+	if data == nil {
+		return 0
+	}
+	return 4 + len(data)
+}
+
+// subnet repeats a client subnet with the scope 0: the answer is the same for
+// everyone (RFC 7871, section 7.2.1).
+func (a *answer) subnet(data []byte) {
+	a.out = append(a.out, 0, optionSubnet, 0, byte(len(data)))
+	a.out = append(append(a.out, data[:3]...), 0)
+	a.out = append(a.out, data[4:]...)
 }
 
 // ownerSize is what the question's name costs as an owner.
@@ -107,12 +127,12 @@ func (a *answer) addresses(data []byte, size int, ttl uint32, limit int, d *deck
 	return limit - k
 }
 
-// services appends up to limit SRV records in random order, then as many of their
-// addresses and of their nodes' TXT records as fit (RFC 2181, section 9: what
-// is only extra gives way, without TC). It returns how many SRV records it left
-// out for want of room.
+// services appends up to limit SRV records, in random order unless a stable one is
+// wanted, then as many of their addresses and of their nodes' TXT records as fit
+// (RFC 2181, section 9: what is only extra gives way, without TC). It returns how
+// many SRV records it left out for want of room.
 func (a *answer) services(f *frame, ttl uint32, limit int, txt bool, d *deck) (left int) {
-	drawn := d.deal(len(f.items), limit)
+	drawn := d.draw(len(f.items), limit, a.stable)
 	domain := a.name[a.domain:]
 	offsets, out := d.offsets[:0], a.out
 	for _, i := range drawn {

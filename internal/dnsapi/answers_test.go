@@ -70,7 +70,7 @@ func TestAnswers(t *testing.T) {
 		{name: "web.service.consul", qtype: dns.TypeTXT, ns: soa, general: true},
 		{name: "web.service.consul", qtype: dns.TypeANY, answer: []string{"web.service.consul. 0 IN A 10.0.1.1", "web.service.consul. 0 IN A 10.0.0.2"}, general: true},
 		{name: "nope.service.consul", qtype: dns.TypeMX, rcode: 3, ns: soa, general: true},
-		{name: "_grpc_config.web.service.consul", qtype: dns.TypeTXT, rcode: 3, ns: soa, general: true},
+		{name: "_grpc_config.web.service.consul", qtype: dns.TypeTXT, rcode: 3, ns: soa},
 		{name: "same.service.consul", qtype: dns.TypeA, answer: []string{"same.service.consul. 0 IN A 10.0.7.1"}},
 		{name: "same.service.consul", qtype: dns.TypeSRV,
 			answer: []string{"same.service.consul. 0 IN SRV 1 1 1 same.node.dc1.consul.", "same.service.consul. 0 IN SRV 1 1 2 same.node.dc1.consul."},

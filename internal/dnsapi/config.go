@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"runtime"
 	"strings"
 	"time"
@@ -73,12 +74,34 @@ type Settings struct {
 	ARecordLimit   int // address records of any answer; 0: no limit
 	MaxUDPSize     int // largest datagram sent, whatever the client offers
 
+	// SRVStable gives SRV records by node and id instead of shuffled, so that clients
+	// which are told of a part always hear of the same part.
+	SRVStable bool
+	// SRVInstance makes SRV records point to one name for each instance instead of
+	// names of nodes and addresses.
+	SRVInstance bool
+
+	RateLimit RateLimit
+
 	SOA SOA
 
 	Recursors       []string // host:port
 	RecursorTimeout time.Duration
 	RecursorsRandom bool // ask them in random order instead of the given one
 	Token           string
+}
+
+// RateLimit bounds the answers to one source by UDP, where sources can be forged and
+// answers are larger than questions. The zero value sets no limit.
+type RateLimit struct {
+	PerSecond int // answers a second to one source; 0: no limit
+	Burst     int // answers at once after a silence; 0: as many as in a second
+	// Slip is how many answers over the limit are left out until one is sent empty
+	// with TC, so that a client whose address somebody forges comes by TCP; 0: never.
+	Slip int
+	// Sources are told apart by so many bits of their address; 0: all of them.
+	IPv4Bits, IPv6Bits int
+	Exempt             []netip.Prefix // not limited: forwarders, the own host
 }
 
 // SOA holds the zone's numbers, in seconds.

@@ -18,12 +18,20 @@ func newDeck() *deck {
 	return d
 }
 
+// draw is deal, or with stable the first k of n in their own order: each answer
+// begins with the same records then, and a cut one has the same ones as the last.
+func (d *deck) draw(n, k int, stable bool) []uint32 {
+	if !stable {
+		return d.deal(n, k)
+	}
+	d.grow(n)
+	return d.cards[:min(k, n)]
+}
+
 // deal draws k out of n: the first k steps of a Fisher-Yates shuffle, undone
 // afterwards, so that the cost follows what is sent and not what exists.
 func (d *deck) deal(n, k int) []uint32 {
-	for len(d.cards) < n {
-		d.cards = append(d.cards, uint32(len(d.cards)))
-	}
+	d.grow(n)
 	k = min(k, n)
 	if len(d.drawn) < k {
 		d.swaps, d.drawn = make([]uint32, k), make([]uint32, k)
@@ -46,4 +54,10 @@ func (d *deck) deal(n, k int) []uint32 {
 		cards[i], cards[j] = cards[j], cards[i]
 	}
 	return drawn
+}
+
+func (d *deck) grow(n int) {
+	for len(d.cards) < n {
+		d.cards = append(d.cards, uint32(len(d.cards)))
+	}
 }

@@ -1,6 +1,7 @@
 // Package dnsapi answers DNS questions about the catalog on UDP and TCP: service,
-// connect, node and addr names, RFC 2782 names, SOA and NS of the zone, reverse
-// names, and, where recursors are configured, names of other zones.
+// connect, node, addr and instance names, RFC 2782 names, SOA and NS of the zone,
+// reverse names, and, where recursors are configured, names of other zones. What is
+// answered, and by which RFC, is in docs/dns.md.
 //
 // There are two ways to an answer. The hot path (hot.go, answer.go) reads header
 // and question by hand, finds a prepared lookup for the name and copies records

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/miekg/dns"
 
@@ -15,7 +16,7 @@ import (
 
 // The frames are the same for every server in a process: nothing in them depends
 // on a configuration, so TTLs, limits and the zone's name come in with the answer.
-var serviceEncoder, nodeEncoder, addressEncoder, namesEncoder *view.Encoder
+var serviceEncoder, instanceEncoder, nodeEncoder, addressEncoder, namesEncoder *view.Encoder
 
 // Not initializers, since an encoder's Assemble needs the encoder.
 func init() {
@@ -23,6 +24,13 @@ func init() {
 		Name:     "dns-service",
 		Fragment: func(v any) any { return packInstance(v.(*model.Instance)) },
 		Assemble: func(items []*view.Item) any { return assemble(items, serviceEncoder) },
+	})
+	// The same with a name for each instance as SRV target: made for those only who
+	// want it or ask for such a name.
+	instanceEncoder = view.NewEncoder(view.Encoder{
+		Name:     "dns-instance",
+		Fragment: func(v any) any { return packNamed(v.(*model.Instance)) },
+		Assemble: func(items []*view.Item) any { return assemble(items, instanceEncoder) },
 	})
 	nodeEncoder = view.NewEncoder(view.Encoder{
 		Name:     "dns-node",
@@ -43,6 +51,9 @@ type frame struct {
 	hosts int       // items whose address is a host name
 	all   []*packed
 	txt   [][]byte // of the node, if it is one
+	// labels finds an instance by its label; nil for other frames. The map is made
+	// when the first asks.
+	labels func() map[string]*packed
 }
 
 // srvNumbers is the length of what stands in front of an SRV record's target.
@@ -63,6 +74,9 @@ type packed struct {
 	// nodeName is the wire name <node>.node.<dc>; nil if the name is no DNS name.
 	nodeName []byte
 	virtual  []byte // the mesh's address for the service
+	// label is the instance's own name, id the one it was registered with; both only
+	// where names of instances are wanted.
+	label, id string
 	// own is the address as registered for a service itself, for reverse lookups.
 	own netip.Addr
 }
@@ -125,6 +139,16 @@ func (p *packed) setAddress(address, lan4, lan6 string) {
 		p.v4 = tagged(lan4, true)
 	}
 	p.address = a.AsSlice()
+}
+
+// families are the addresses that there are, one of each family at most.
+func (p *packed) families() (out [][]byte) {
+	for _, a := range [][]byte{p.v4, p.v6} {
+		if a != nil {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 func tagged(address string, four bool) []byte {
@@ -282,6 +306,9 @@ func assemble(items []*view.Item, e *view.Encoder) any {
 			seen6[[16]byte(p.v6)] = true
 			f.v6 = append(f.v6, p.v6...)
 		}
+	}
+	if e == instanceEncoder {
+		f.labels = sync.OnceValue(func() map[string]*packed { return byLabel(f.all) })
 	}
 	return f
 }

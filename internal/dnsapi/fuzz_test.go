@@ -25,6 +25,12 @@ func FuzzMessage(f *testing.F) {
 	} {
 		f.Add(pack(f, a.message()), true)
 	}
+	for _, data := range []string{"00011800c00002", "00023800" + "20010db8000100", "0001", "00030801"} {
+		m := asking{name: "web.service.consul", qtype: dns.TypeA, edns: 1232}.message()
+		option(8, data)(m)
+		f.Add(pack(f, m), true)
+	}
+	f.Add(pack(f, asking{name: instanceLabel("web-1", "Web-web-1-81") + ".web.inst.consul", qtype: dns.TypeTXT}.message()), false)
 	f.Fuzz(func(t *testing.T, in []byte, udp bool) {
 		reply, general := w.handle(context.Background(), in, nil, udp)
 		if reply != nil {

@@ -166,8 +166,12 @@ func (r *resolver) name(ctx context.Context, name string, qtype uint16, t target
 	switch {
 	case err != nil:
 		return r.failed(err)
+	case count == 0 && t.branch && (qtype == dns.TypeA || qtype == dns.TypeAAAA):
+		return sections{}
 	case count == 0:
 		return sections{rcode: dns.RcodeNameError}
+	case t.kind == kindInstance:
+		return r.instance(ctx, name, qtype, p, f, depth)
 	case t.kind == kindNode:
 		return r.node(ctx, name, qtype, p, f, depth)
 	}
@@ -204,6 +208,7 @@ func (r *resolver) pack(reply, asked *dns.Msg) []byte {
 	if o := asked.IsEdns0(); o != nil && reply.Rcode != dns.RcodeFormatError {
 		opt = &dns.OPT{Hdr: dns.RR_Header{Name: ".", Rrtype: dns.TypeOPT}}
 		opt.SetUDPSize(o.UDPSize())
+		opt.Option = subnetsOf(o)
 	}
 	set := func(answer, ns, extra []dns.RR) {
 		reply.Answer, reply.Ns, reply.Extra = answer, ns, extra
@@ -231,6 +236,18 @@ func (r *resolver) pack(reply, asked *dns.Msg) []byte {
 		return nil
 	}
 	return out
+}
+
+// subnetsOf repeats a client subnet with the scope 0, as answer.subnet does.
+func subnetsOf(asked *dns.OPT) []dns.EDNS0 {
+	for _, o := range asked.Option {
+		if s, ok := o.(*dns.EDNS0_SUBNET); ok {
+			again := *s
+			again.SourceScope = 0
+			return []dns.EDNS0{&again}
+		}
+	}
+	return nil
 }
 
 // longest is the largest n up to most for which fits holds, -1 if there is none.

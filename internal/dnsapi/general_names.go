@@ -47,7 +47,7 @@ func (r *resolver) serviceSRV(ctx context.Context, name string, p *plan, f *fram
 	limit, cut := r.set.answerLimit(len(f.items), false, r.udp, r.size)
 	r.cut = r.cut || cut
 	drawn := make([]*packed, 0, limit)
-	for _, i := range r.deck.deal(len(f.items), limit) {
+	for _, i := range r.deck.draw(len(f.items), limit, r.set.SRVStable) {
 		drawn = append(drawn, f.items[i])
 	}
 	var found sections
@@ -106,13 +106,7 @@ func (r *resolver) node(ctx context.Context, name string, qtype uint16, p *plan,
 		found = r.cname(ctx, name, n.host, qtype, p.ttl, false, depth)
 		texts = nil // beside a CNAME nothing else may stand
 	} else {
-		var all [][]byte
-		for _, a := range [][]byte{n.v4, n.v6} {
-			if a != nil {
-				all = append(all, a)
-			}
-		}
-		found.answer = r.addresses(name, qtype, all, p.ttl)
+		found.answer = r.addresses(name, qtype, n.families(), p.ttl)
 	}
 	switch {
 	case qtype == dns.TypeANY:

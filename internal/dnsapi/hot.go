@@ -44,9 +44,19 @@ func (w *worker) handle(ctx context.Context, in, out []byte, udp bool) (reply []
 	case notKnown:
 		w.counts.add(0, rcodeNotImp)
 		return bareReply(in, out, set.ra, rcodeNotImp), false
+	case newer:
+		w.counts.add(w.query.qtype, rcodeBadVers)
+		return w.empty(set, in, out, udp, 0, rcodeBadVers), false
 	}
 	w.counts.ignored.Add(1)
 	return nil, false
+}
+
+// empty is an answer with the question alone.
+func (w *worker) empty(set *settings, in, out []byte, udp bool, flags uint16, rcode int) []byte {
+	q := &w.query
+	w.answer.begin(in, q, out, set.sizeLimit(udp, q.edns, q.size), true, 0)
+	return w.answer.finish(q, flags|set.ra, rcode)
 }
 
 // hot answers the query, or returns nil if that is the general path's business.
@@ -69,6 +79,7 @@ func (w *worker) hot(ctx context.Context, set *settings, in, out []byte, udp boo
 	}
 	size := set.sizeLimit(udp, q.edns, q.size)
 	a.begin(in, q, out, size, !set.DisableCompression, p.target.domain)
+	a.stable = set.SRVStable
 	flags, rcode := uint16(flagAA)|set.ra, p.rcode
 	if p.request.Encoder != nil {
 		f, err := w.lookup(ctx, set, p)
@@ -82,7 +93,11 @@ func (w *worker) hot(ctx context.Context, set *settings, in, out []byte, udp boo
 		case f == nil || f.hosts > 0:
 			return nil
 		case w.found.Count == 0:
-			rcode = rcodeNXDomain
+			if !p.target.branch {
+				rcode = rcodeNXDomain
+			}
+		case p.target.kind == kindInstance:
+			rcode = w.instance(p, f)
 		default:
 			flags |= w.write(set, p, f, udp, size)
 		}

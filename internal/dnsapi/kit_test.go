@@ -70,6 +70,22 @@ func (c *catalog) add(i *model.Instance) {
 	c.hub.Publish(nil)
 }
 
+// replace sets a service's instances, all at once.
+func (c *catalog) replace(service string, to ...*model.Instance) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.index++
+	c.instances = slices.DeleteFunc(slices.Clone(c.instances), func(i *model.Instance) bool { return model.Fold(i.Service.Name) == model.Fold(service) })
+	for _, i := range to {
+		i.Node.Datacenter, i.Service.Node = "dc1", i.Node.Name
+		if i.Service.Weights == (model.Weights{}) {
+			i.Service.Weights = model.Weights{Passing: 1, Warning: 1}
+		}
+		c.instances = append(c.instances, i)
+	}
+	c.hub.Publish([]model.Topic{model.NewTopic(model.TopicService, service)})
+}
+
 func (c *catalog) Items(t model.Topic) (items []any, index uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

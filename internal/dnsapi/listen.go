@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -17,8 +20,11 @@ type listener struct {
 
 // Listen opens all sockets, so that errors come before anything runs.
 func (s *Server) Listen() error {
-	for _, addr := range s.config.Addrs {
-		l, err := listen(addr, s.config.Sockets)
+	for i, addr := range s.config.Addrs {
+		if slices.Contains(s.config.Addrs[:i], addr) && !strings.HasSuffix(addr, ":0") {
+			continue
+		}
+		l, err := listen(addr, s.family(addr), s.config.Sockets)
 		if err != nil {
 			s.close()
 			return explain(addr, err)
@@ -27,6 +33,37 @@ func (s *Server) Listen() error {
 		s.log.Info("dns server listens", "addr", l.tcp.Addr().String())
 	}
 	return nil
+}
+
+// family is "4" or "6" for a wildcard that has an address of the other family with
+// the same port beside it. By itself either wildcard takes both families, and the
+// other address could not be opened.
+func (s *Server) family(addr string) string {
+	a, err := netip.ParseAddrPort(addr)
+	if err != nil || a.Port() == 0 || !a.Addr().IsUnspecified() {
+		return ""
+	}
+	for _, other := range s.config.Addrs {
+		if b, err := netip.ParseAddrPort(other); err != nil || b.Port() != a.Port() || b.Addr().Is4() == a.Addr().Is4() {
+			continue
+		}
+		if a.Addr().Is4() {
+			return "4"
+		}
+		return "6"
+	}
+	return ""
+}
+
+// listensAt reports whether a listener at own would be reached at addr. Of a
+// wildcard's addresses only the loopback ones are known to be its own.
+func listensAt(own, addr string) bool {
+	a, err := netip.ParseAddrPort(own)
+	b, err2 := netip.ParseAddrPort(addr)
+	if err != nil || err2 != nil || a.Port() != b.Port() {
+		return false
+	}
+	return a.Addr() == b.Addr() || a.Addr().IsUnspecified() && (b.Addr().IsLoopback() || b.Addr().IsUnspecified())
 }
 
 // Addrs are the addresses in use, once Listen has returned.
@@ -76,13 +113,13 @@ func (l *listener) close() {
 }
 
 // listen opens one address. With port 0 UDP takes the port that TCP got.
-func listen(addr string, sockets int) (*listener, error) {
+func listen(addr, family string, sockets int) (*listener, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
 	}
 	for attempt := 0; ; attempt++ {
-		l, err := listenOnce(addr, host, sockets)
+		l, err := listenOnce(addr, host, family, sockets)
 		// The port that TCP was given may be taken for UDP.
 		if err != nil && port == "0" && attempt < 10 && errors.Is(err, syscall.EADDRINUSE) {
 			continue
@@ -91,14 +128,14 @@ func listen(addr string, sockets int) (*listener, error) {
 	}
 }
 
-func listenOnce(addr, host string, sockets int) (*listener, error) {
-	tcp, err := net.Listen("tcp", addr)
+func listenOnce(addr, host, family string, sockets int) (*listener, error) {
+	tcp, err := net.Listen("tcp"+family, addr)
 	if err != nil {
 		return nil, err
 	}
 	l := &listener{tcp: tcp.(*net.TCPListener)}
 	_, port, _ := net.SplitHostPort(tcp.Addr().String())
-	l.udp, err = listenUDP(net.JoinHostPort(host, port), sockets)
+	l.udp, err = listenUDP("udp"+family, net.JoinHostPort(host, port), sockets)
 	if err != nil {
 		l.close()
 		return nil, err

@@ -88,11 +88,13 @@ func (c *counters) took(d time.Duration, n int) {
 type metrics struct {
 	mu   sync.Mutex
 	all  []*counters // guarded by mu; the counters themselves are atomic
-	desc struct{ answers, seconds, ignored, refused, troubles, panics *prometheus.Desc }
+	desc struct{ answers, seconds, ignored, refused, troubles, panics, limited *prometheus.Desc }
 
 	refused  atomic.Uint64 // for want of a place
 	troubles atomic.Uint64 // lookups that failed
 	panics   atomic.Uint64 // bugs
+	dropped  atomic.Uint64 // over the rate limit, without an answer
+	slipped  atomic.Uint64 // over the rate limit, with an empty answer
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -104,6 +106,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m.desc.refused = d("muster_dns_refused_total", "Questions and connections turned away because too many were waiting.", nil, nil)
 	m.desc.troubles = d("muster_dns_lookup_errors_total", "DNS questions answered with an error because the catalog could not be asked.", nil, nil)
 	m.desc.panics = d("muster_dns_panics_total", "DNS answers that ended in a panic: bugs, see the log.", nil, nil)
+	m.desc.limited = d("muster_dns_rate_limited_total", "Questions over the rate limit, dropped or answered with TC alone.", []string{"action"}, nil)
 	if reg == nil {
 		return m, nil
 	}
@@ -123,7 +126,7 @@ func (m *metrics) counters(path string) *counters {
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.desc.answers, m.desc.seconds, m.desc.ignored, m.desc.refused, m.desc.troubles, m.desc.panics} {
+	for _, d := range []*prometheus.Desc{m.desc.answers, m.desc.seconds, m.desc.ignored, m.desc.refused, m.desc.troubles, m.desc.panics, m.desc.limited} {
 		ch <- d
 	}
 }
@@ -140,13 +143,15 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	for _, path := range []string{pathHot, pathGeneral} {
 		m.collectPath(ch, all, path)
 	}
-	counter := func(d *prometheus.Desc, n uint64) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n))
+	counter := func(d *prometheus.Desc, n uint64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 	}
 	counter(m.desc.ignored, ignored)
 	counter(m.desc.refused, m.refused.Load())
 	counter(m.desc.troubles, m.troubles.Load())
 	counter(m.desc.panics, m.panics.Load())
+	counter(m.desc.limited, m.dropped.Load(), "dropped")
+	counter(m.desc.limited, m.slipped.Load(), "truncated")
 }
 
 func (m *metrics) collectPath(ch chan<- prometheus.Metric, all []*counters, path string) {

@@ -22,6 +22,7 @@ const (
 	kindVirtual               // <name>.virtual
 	kindNode                  // <name>.node
 	kindAddr                  // <hex>.addr
+	kindInstance              // <label>.<service>.inst
 	kindReverse               // an address in in-addr.arpa or ip6.arpa
 	kindReverseNo             // the same, but no whole address
 )
@@ -30,10 +31,14 @@ const (
 type target struct {
 	kind   kind
 	name   string // of the service or node
-	tag    string
+	tag    string // of a service; of an instance its label, empty for what is above the labels
 	dc     string // empty: the own one
 	addr   netip.Addr
 	domain int // offset in the wire name at which the domain begins
+	// branch names may have others below them that can't be listed: without records
+	// they are empty for address questions (RFC 8020), not missing. Resolvers that
+	// minimize names (RFC 9156) ask for those on their way down.
+	branch bool
 }
 
 // zones are the names that the server is responsible for.
@@ -132,6 +137,11 @@ func (z *zones) inside(l []string) target {
 	if l == nil {
 		return target{kind: kindNothing}
 	}
+	if len(l) > 1 && l[0] == "_grpc_config" {
+		// gRPC clients ask for a TXT record here before each connection, and wait for
+		// the answer. No tag has this name.
+		return target{kind: kindNothing}
+	}
 	l, word, dc := z.split(l)
 	if dc == z.dc {
 		dc = ""
@@ -155,7 +165,7 @@ func (z *zones) split(l []string) (front []string, word, dc string) {
 		n--
 		dc = l[n-1]
 		n--
-	} else if n > 0 && !isWord(l[n-1]) && (n >= 2 && isWord(l[n-2]) || l[n-1] == z.dc) {
+	} else if n >= 2 && l[n-1] == z.dc && isWord(l[n-2]) || n > 0 && !isWord(l[n-1]) && (n >= 2 && isWord(l[n-2]) || l[n-1] == z.dc) {
 		dc = l[n-1]
 		n--
 	}
@@ -167,7 +177,7 @@ func (z *zones) split(l []string) (front []string, word, dc string) {
 
 func isWord(l string) bool {
 	switch l {
-	case "service", "connect", "virtual", "ingress", "node", "addr", "query":
+	case "service", "connect", "virtual", "ingress", "node", "addr", "inst", "query":
 		return true
 	}
 	return false
@@ -197,6 +207,8 @@ func (z *zones) inWord(l []string, word string) target {
 		}
 	case "node":
 		return target{kind: kindNode, name: strings.Join(l, ".")}
+	case "inst":
+		return instanceName(l)
 	case "addr":
 		if b, err := hex.DecodeString(l[0]); err == nil && len(l) == 1 {
 			if a, ok := netip.AddrFromSlice(b); ok {
@@ -220,12 +232,13 @@ func serviceName(l []string) target {
 			t.tag = "" // the protocol: all instances
 		}
 		return t
-	case len(l) == 2:
-		return target{kind: kindService, name: l[1], tag: l[0]}
 	case len(l) == 1:
-		return target{kind: kindService, name: l[0]}
+		// Below "_v1" may be the RFC 2782 names with that tag.
+		return target{kind: kindService, name: l[0], branch: len(l[0]) > 1 && l[0][0] == '_'}
 	}
-	return target{kind: kindNothing}
+	// A tag may have dots.
+	last := len(l) - 1
+	return target{kind: kindService, name: l[last], tag: strings.Join(l[:last], ".")}
 }
 
 // reverse reads names below in-addr.arpa and ip6.arpa.

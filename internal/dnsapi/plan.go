@@ -63,11 +63,16 @@ func (s *Server) plan(q *query, set *settings) (*plan, error) {
 		p.hot = address
 	case kindService, kindConnect:
 		p.hot = address || q.qtype == typeSRV
-	case kindNode:
+		p.target.branch = p.target.branch && address
+	case kindNode, kindInstance:
 		p.hot = address
 	}
-	p.hot = p.hot && set.AllowStale
-	return p, s.prepare(p)
+	if err := s.prepare(p); err != nil {
+		return nil, err
+	}
+	// What needs no lookup needs no leader either.
+	p.hot = p.hot && (set.AllowStale || p.request.Encoder == nil)
+	return p, nil
 }
 
 // request is a lookup as far as the settings say, without a bound on staleness
@@ -95,12 +100,20 @@ func (s *Server) prepare(p *plan) error {
 		if t.tag != "" {
 			question.Tags = []string{t.tag}
 		}
-		v, err := s.lookup.Prepare(serviceEncoder, question)
+		encoder := serviceEncoder
+		if set.SRVInstance && p.qtype == typeSRV {
+			encoder = instanceEncoder
+		}
+		v, err := s.lookup.Prepare(encoder, question)
 		if err != nil {
 			return err
 		}
 		p.request.Topic = model.NewTopic(topic, t.name)
-		p.request.Encoder, p.request.Variant = serviceEncoder, v
+		p.request.Encoder, p.request.Variant = encoder, v
+		p.ttl = set.serviceTTL(t.name)
+	case kindInstance:
+		p.request.Topic = model.NewTopic(model.TopicService, t.name)
+		p.request.Encoder = instanceEncoder
 		p.ttl = set.serviceTTL(t.name)
 	case kindNode:
 		p.request.Topic = model.NewTopic(model.TopicNode, t.name)

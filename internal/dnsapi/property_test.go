@@ -58,6 +58,8 @@ func TestPathsAgree(t *testing.T) {
 		set.DisableCompression = rapid.Bool().Draw(t, "uncompressed")
 		set.NodeMetaTXT = rapid.Bool().Draw(t, "txt")
 		set.OnlyPassing = rapid.Bool().Draw(t, "passing")
+		set.SRVStable = rapid.Bool().Draw(t, "stable")
+		set.SRVInstance = rapid.Bool().Draw(t, "per instance")
 		cfg := DefaultConfig()
 		cfg.Lookup, cfg.Settings = c.lookup(), set
 		s, err := New(cfg)
@@ -67,7 +69,8 @@ func TestPathsAgree(t *testing.T) {
 		w := s.newReader()
 		a := asking{
 			name: rapid.SampledFrom([]string{"web.service.consul", "V1.Web.service.dc1.CONSUL", "_web._blue.consul", "web.connect.consul",
-				"nope.service.consul", "n1.node.consul", "a.b0.node.consul", "service.consul", "x.y.consul", "web.service.dc2.consul"}).Draw(t, "name"),
+				"nope.service.consul", "n1.node.consul", "a.b0.node.consul", "service.consul", "x.y.consul", "web.service.dc2.consul",
+				"_v1.service.consul", "v1.blue.web.service.consul", "web.inst.consul", instanceLabel("n1", "Web-n1-0") + ".web.inst.dc1.consul"}).Draw(t, "name"),
 			qtype: rapid.SampledFrom([]uint16{dns.TypeA, dns.TypeAAAA, dns.TypeSRV}).Draw(t, "type"),
 			edns:  rapid.SampledFrom([]uint16{0, 100, 600, 1232, 4096}).Draw(t, "edns"),
 			tcp:   rapid.Bool().Draw(t, "tcp"),

@@ -28,12 +28,15 @@ const (
 	typeOPT  = 41
 	classIN  = 1
 
+	optionSubnet = 8 // RFC 7871
+
 	rcodeSuccess  = 0
 	rcodeFormErr  = 1
 	rcodeServFail = 2
 	rcodeNXDomain = 3
 	rcodeNotImp   = 4
 	rcodeRefused  = 5
+	rcodeBadVers  = 16
 )
 
 // query is a message with one question, as the hot path reads it.
@@ -44,7 +47,8 @@ type query struct {
 	end    int    // where the question ends in the message
 	name   []byte // wire form in lower case, with the root label
 	edns   bool
-	size   int // UDP size offered by EDNS
+	size   int    // UDP size offered by EDNS
+	subnet []byte // the client subnet option's data, part of the message; nil without one
 	buffer [maxName + 3]byte
 }
 
@@ -57,6 +61,7 @@ const (
 	ignored                  // no answer at all
 	malformed                // FORMERR
 	notKnown                 // NOTIMP
+	newer                    // BADVERS: a version of EDNS that nobody has defined yet
 )
 
 // parse reads a message.
@@ -83,7 +88,7 @@ func (q *query) parse(in []byte) verdict {
 	q.qtype = binary.BigEndian.Uint16(in[q.end:])
 	q.class = binary.BigEndian.Uint16(in[q.end+2:])
 	q.end += 4
-	q.edns, q.size = false, 0
+	q.edns, q.size, q.subnet = false, 0, nil
 	// Answer and authority sections have no meaning in a question (but IXFR's).
 	if binary.BigEndian.Uint32(in[6:]) != 0 {
 		return unusual
@@ -126,8 +131,8 @@ func (q *query) parseName(in []byte) bool {
 	return true
 }
 
-// parseOPT reads the only additional record. Options are passed over: none of
-// them changes an answer from the catalog.
+// parseOPT reads the only additional record. No option changes an answer from the
+// catalog; a client subnet is kept to be repeated.
 func (q *query) parseOPT(in []byte) verdict {
 	if len(in) < optSize {
 		return malformed
@@ -135,14 +140,61 @@ func (q *query) parseOPT(in []byte) verdict {
 	if in[0] != 0 || binary.BigEndian.Uint16(in[1:]) != typeOPT {
 		return unusual
 	}
-	if in[5] != 0 || in[6] != 0 { // extended rcode, version
+	if in[5] != 0 { // extended rcode
 		return unusual
 	}
-	if optSize+int(binary.BigEndian.Uint16(in[9:])) > len(in) {
+	end := optSize + int(binary.BigEndian.Uint16(in[9:]))
+	if end > len(in) {
 		return malformed
 	}
 	q.edns, q.size = true, int(binary.BigEndian.Uint16(in[3:]))
+	if in[6] != 0 {
+		return newer // what its options look like is not known
+	}
+	return q.parseOptions(in[optSize:end])
+}
+
+// parseOptions walks through the options. Unknown ones are ignored (RFC 6891,
+// section 6.1.2), broken ones are not.
+func (q *query) parseOptions(in []byte) verdict {
+	for len(in) > 0 {
+		if len(in) < 4 {
+			return malformed
+		}
+		code, n := binary.BigEndian.Uint16(in), int(binary.BigEndian.Uint16(in[2:]))
+		if in = in[4:]; n > len(in) {
+			return malformed
+		}
+		if code == optionSubnet && q.subnet == nil {
+			if !subnetOption(in[:n]) {
+				return malformed
+			}
+			q.subnet = in[:n]
+		}
+		in = in[n:]
+	}
 	return asked
+}
+
+// subnetOption reports whether a client subnet is formed as RFC 7871, section 6,
+// wants it; others get FORMERR (section 7.2.1). A family is needed only if there is
+// an address: some clients leave it out to say that they have none to tell.
+func subnetOption(b []byte) bool {
+	if len(b) < 4 || b[3] != 0 { // the scope is the answer's to set
+		return false
+	}
+	bits, most := int(b[2]), 0
+	switch binary.BigEndian.Uint16(b) {
+	case 1:
+		most = 32
+	case 2:
+		most = 128
+	}
+	address := b[4:]
+	if bits > most || len(address) != (bits+7)/8 {
+		return false
+	}
+	return bits%8 == 0 || address[len(address)-1]<<(bits%8) == 0
 }
 
 // key is the name followed by the type: the key of prepared lookups. It stands in

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,7 +60,30 @@ func New(c Config) (*Server, error) {
 }
 
 // Reload replaces the settings. Questions under way end with the old ones.
-func (s *Server) Reload(set Settings) { s.settings.Store(newSettings(set)) }
+func (s *Server) Reload(set Settings) {
+	set.Recursors = s.others(set.Recursors)
+	next := newSettings(set)
+	if old := s.settings.Load(); old != nil && old.RateLimit.equal(set.RateLimit) {
+		next.limiter = old.limiter // who was over the limit stays so
+	} else {
+		next.limiter = newLimiter(set.RateLimit)
+	}
+	s.settings.Store(next)
+}
+
+// others leaves out recursors that are this server itself: a question for another
+// zone would go round until its time is over.
+func (s *Server) others(recursors []string) []string {
+	var out []string
+	for _, r := range recursors {
+		if slices.ContainsFunc(s.config.Addrs, func(own string) bool { return listensAt(own, r) }) {
+			s.log.Warn("dns recursor is this agent itself, ignored", "addr", r)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
 
 // zoneText is the text of the zone with a wire name.
 func (s *Server) zoneText(wire []byte) string {

@@ -12,6 +12,7 @@ type settings struct {
 	exact    map[string]uint32
 	prefixes []prefixTTL // longest first
 	ra       uint16      // flagRA with recursors, else 0
+	limiter  *limiter    // nil without a limit
 }
 
 type prefixTTL struct {

@@ -24,10 +24,10 @@ const receiveBuffer = 1 << 20
 
 // listenUDP opens several sockets on one port, between which the kernel spreads
 // clients.
-func listenUDP(addr string, sockets int) ([]*net.UDPConn, error) {
+func listenUDP(network, addr string, sockets int) ([]*net.UDPConn, error) {
 	// Sockets that share a port would also share it with another agent's, so the
 	// first bind is an exclusive one that finds out whether the port is free.
-	probe, err := net.ListenPacket("udp", addr)
+	probe, err := net.ListenPacket(network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func listenUDP(addr string, sockets int) ([]*net.UDPConn, error) {
 	}}
 	var out []*net.UDPConn
 	for range sockets {
-		c, err := lc.ListenPacket(context.Background(), "udp", addr)
+		c, err := lc.ListenPacket(context.Background(), network, addr)
 		if err != nil {
 			for _, c := range out {
 				c.Close()
@@ -243,14 +243,24 @@ func (s *Server) answerBatch(ctx context.Context, c *net.UDPConn, w *worker, b *
 	start := time.Now()
 	b.queued, b.sent = 0, 0
 	hot := 0
+	set := s.settings.Load()
 	for i := range b.received {
 		in, out := b.question[i][:min(b.in[i].length, maxDatagram)], b.answer[i][:0]
 		if b.in[i].header.Flags&unix.MSG_TRUNC != 0 {
 			w.counts.add(0, rcodeFormErr)
 			if len(in) >= headerSize && in[2]&0x80 == 0 {
-				b.reply(i, bareReply(in, out, s.settings.Load().ra, rcodeFormErr))
+				b.reply(i, bareReply(in, out, set.ra, rcodeFormErr))
 			}
 			continue
+		}
+		if set.limiter != nil {
+			reply, limited := w.limited(set, addrPort(&b.from[i]).Addr(), start, in, out)
+			if reply != nil {
+				b.reply(i, reply)
+			}
+			if limited {
+				continue
+			}
 		}
 		reply, general := w.handle(ctx, in, out, true)
 		if general {

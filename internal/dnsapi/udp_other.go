@@ -10,12 +10,12 @@ import (
 )
 
 // listenUDP opens one socket: sharing a port evenly between sockets is Linux's.
-func listenUDP(addr string, _ int) ([]*net.UDPConn, error) {
-	a, err := net.ResolveUDPAddr("udp", addr)
+func listenUDP(network, addr string, _ int) ([]*net.UDPConn, error) {
+	a, err := net.ResolveUDPAddr(network, addr)
 	if err != nil {
 		return nil, err
 	}
-	c, err := net.ListenUDP("udp", a)
+	c, err := net.ListenUDP(network, a)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +40,15 @@ func (s *Server) serveUDP(ctx context.Context, c *net.UDPConn) {
 func (s *Server) answerOne(ctx context.Context, c *net.UDPConn, w *worker, in, out []byte, from netip.AddrPort) {
 	defer s.survive()
 	start := time.Now()
+	if set := s.settings.Load(); set.limiter != nil {
+		reply, limited := w.limited(set, from.Addr(), start, in, out[:0])
+		if reply != nil {
+			c.WriteToUDPAddrPort(reply, from)
+		}
+		if limited {
+			return
+		}
+	}
 	reply, general := w.handle(ctx, in, out[:0], true)
 	if general {
 		reply = s.later(ctx, in, out, func(b []byte) { c.WriteToUDPAddrPort(b, from) })
