@@ -19,6 +19,10 @@ const (
 	Service
 	Agent
 	Operator
+	Key     // entries of the key/value store, by key
+	Session // by the name of their node
+	Query   // prepared queries, by name
+	UserEvent
 )
 
 // Authorizer answers for one token. Calls may overlap.

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/muster-discovery/muster/internal/apply"
+	"github.com/muster-discovery/muster/internal/consensus"
 	"github.com/muster-discovery/muster/internal/leader"
+	"github.com/muster-discovery/muster/internal/local"
 	"github.com/muster-discovery/muster/internal/lookup"
 	"github.com/muster-discovery/muster/internal/model"
 	"github.com/muster-discovery/muster/internal/state"
@@ -23,6 +25,11 @@ var allItems = view.NewEncoder(view.Encoder{
 		return values
 	},
 })
+
+var (
+	_ local.NodeReader  = localCatalog{}
+	_ local.NodeWatcher = localCatalog{}
+)
 
 // localCatalog is the catalog as the agent's anti-entropy uses it: through the
 // same paths as everyone.
@@ -42,35 +49,49 @@ func (c localCatalog) Deregister(ctx context.Context, token string, d *model.Der
 }
 
 func (c localCatalog) NodeState(ctx context.Context, node string) ([]*model.Service, []*model.Check, error) {
-	ns, err := c.values(ctx, model.NewTopic(model.TopicNode, node))
-	if err != nil || len(ns) == 0 {
+	ns, _, err := c.WatchNodeServices(ctx, node, 0)
+	if err != nil || ns == nil {
 		return nil, nil, err
 	}
-	list, err := c.values(ctx, model.NewTopic(model.TopicNodeChecks, node))
+	checks, _, err := c.WatchNodeChecks(ctx, node, 0)
+	return ns.Services, checks, err
+}
+
+func (c localCatalog) Node(ctx context.Context, name string) (*model.Node, error) {
+	ns, _, err := c.WatchNodeServices(ctx, name, 0)
+	if err != nil || ns == nil {
+		return nil, err
+	}
+	return ns.Node, nil
+}
+
+func (c localCatalog) WatchNodeServices(ctx context.Context, node string, index uint64) (*model.NodeServices, uint64, error) {
+	list, index, err := c.values(ctx, model.NewTopic(model.TopicNode, node), index)
+	if err != nil || len(list) == 0 {
+		return nil, index, err
+	}
+	return list[0].(*model.NodeServices), index, nil
+}
+
+func (c localCatalog) WatchNodeChecks(ctx context.Context, node string, index uint64) ([]*model.Check, uint64, error) {
+	list, index, err := c.values(ctx, model.NewTopic(model.TopicNodeChecks, node), index)
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
 	checks := make([]*model.Check, len(list))
 	for i, v := range list {
 		checks[i] = v.(*model.Check)
 	}
-	return ns[0].(*model.NodeServices).Services, checks, nil
+	return checks, index, nil
 }
 
-func (c localCatalog) Node(ctx context.Context, name string) (*model.Node, error) {
-	ns, err := c.values(ctx, model.NewTopic(model.TopicNode, name))
-	if err != nil || len(ns) == 0 {
-		return nil, err
-	}
-	return ns[0].(*model.NodeServices).Node, nil
-}
-
-func (c localCatalog) values(ctx context.Context, t model.Topic) ([]any, error) {
-	a, err := c.lookup.Do(ctx, &lookup.Request{Topic: t, Encoder: allItems})
+// values are a topic's items, once its index has passed after.
+func (c localCatalog) values(ctx context.Context, t model.Topic, after uint64) ([]any, uint64, error) {
+	a, err := c.lookup.Do(ctx, &lookup.Request{Topic: t, Encoder: allItems, MinIndex: after})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return a.Frame.([]any), nil
+	return a.Frame.([]any), a.Index, nil
 }
 
 // leaderWriter is the write path as the leader's duties use it.
@@ -93,6 +114,36 @@ func (w leaderWriter) SetCARoots(ctx context.Context, s *model.CARootSet) error 
 	return err
 }
 
+// leaderClock is what the leader ends by time, and how it does. It waits on a view,
+// as everyone does who waits for a change.
+type leaderClock struct {
+	store *state.Store
+	hub   *view.Hub
+	log   *consensus.Log
+	apply *apply.Apply
+}
+
+var _ leader.Clocked = leaderClock{}
+
+func (c leaderClock) Timers(ctx context.Context, after uint64) ([]any, uint64) {
+	t := model.Topic{Kind: model.TopicTimers}
+	content := c.hub.Content(t)
+	if content.Index <= after {
+		content = c.hub.Wait(ctx, t, after)
+	}
+	items := make([]any, len(content.Items))
+	for i, it := range content.Items {
+		items[i] = it.Value
+	}
+	return items, content.Index
+}
+
+func (c leaderClock) Session(id string) *model.Session  { return c.store.Snapshot().Session(id) }
+func (c leaderClock) Confirm(ctx context.Context) error { return c.log.ReadIndex(ctx) }
+func (c leaderClock) Expire(ctx context.Context, e *model.Expiry) error {
+	return c.apply.Expire(ctx, asLeader, e)
+}
+
 // stateReader answers single questions from the newest state. It is what the
 // leader's duties and lookup's node metadata read.
 type stateReader struct{ store *state.Store }
@@ -100,6 +151,7 @@ type stateReader struct{ store *state.Store }
 var (
 	_ leader.Catalog = stateReader{}
 	_ lookup.Catalog = stateReader{}
+	_ lookup.Reader  = stateReader{}
 )
 
 func (r stateReader) Node(name string) *model.Node { return r.store.Snapshot().Node(name) }
@@ -112,6 +164,37 @@ func (r stateReader) NodeChecks(name string) []*model.Check {
 }
 func (r stateReader) Instances(service string) []*model.Instance {
 	return r.store.Snapshot().Instances(service)
+}
+
+// Index and ReadTxn implement lookup.Reader.
+func (r stateReader) Index() uint64 { return r.store.Index() }
+
+func (r stateReader) ReadTxn(txn *model.Txn) (*model.Outcome, uint64, error) {
+	s := r.store.Snapshot()
+	out, err := s.ReadTxn(txn)
+	return out, s.Index(), err
+}
+
+// SessionNode names the node of a session for apply's permissions.
+func (r stateReader) SessionNode(id string) (string, bool) {
+	if s := r.store.Snapshot().Session(id); s != nil {
+		return s.Node, true
+	}
+	return "", false
+}
+
+// QueryName is the name of a prepared query for apply's permissions.
+func (r stateReader) QueryName(id string) (string, bool) {
+	if q := r.store.Snapshot().Query(id); q != nil {
+		return q.Name, true
+	}
+	return "", false
+}
+
+// queries are the prepared queries as HTTP has them.
+type queries struct {
+	*apply.Apply
+	*lookup.Lookup
 }
 
 func (r stateReader) NodeMeta(name string) map[string]string {

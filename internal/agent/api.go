@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"runtime"
 	"strconv"
 	"time"
@@ -118,6 +119,11 @@ func (a *Agent) WriteMetrics(_ context.Context, w io.Writer) error { return a.te
 
 // Host implements httpapi.Agent.
 func (a *Agent) Host(context.Context) (any, error) { return hostInfo() }
+
+// Monitor implements httpapi.Agent.
+func (a *Agent) Monitor(level slog.Level, json bool) (<-chan []byte, func()) {
+	return a.tel.Tap(level, json)
+}
 
 // Self implements httpapi.Agent.
 func (a *Agent) Self(context.Context) (*wire.AgentSelf, error) {

@@ -51,14 +51,14 @@ func (c *cluster) ReadIndex(ctx context.Context, t model.Topic, consistent bool)
 }
 
 // Forward implements apply.Forwarder.
-func (c *cluster) Forward(ctx context.Context, token, _ string, command []byte) (uint64, error) {
+func (c *cluster) Forward(ctx context.Context, token, _ string, command []byte) (uint64, []byte, error) {
 	id, _ := c.log.Leader()
 	switch id {
 	case "":
-		return 0, model.Errorf(model.KindNoLeader, "No cluster leader")
+		return 0, nil, model.Errorf(model.KindNoLeader, "No cluster leader")
 	case c.self:
 		// Elected between the caller's attempt and this one.
-		return 0, model.Errorf(model.KindNotLeader, "this server has just become the leader")
+		return 0, nil, model.Errorf(model.KindNotLeader, "this server has just become the leader")
 	}
 	return c.rpc.Forward(ctx, id, token, command)
 }

@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"strconv"
-	"sync"
 	"syscall"
-	"time"
 
 	"github.com/muster-discovery/muster/internal/config"
 	"github.com/muster-discovery/muster/internal/dnsapi"
@@ -28,6 +24,10 @@ func (a *Agent) listen() error {
 		return err
 	}
 	hc.Lookup, hc.Catalog, hc.Local, hc.Agent = a.server.lookup, a.server.apply, a.local, a
+	hc.Keys, hc.Txns = a.server.apply, a.server.lookup
+	hc.Queries = queries{a.server.apply, a.server.lookup}
+	hc.Events, hc.Coordinates = a.server.events, coordinates{a.server.apply, a.server}
+	a.server.events.services.Store(eventServices(a.local.Services))
 	if a.http, err = httpapi.New(hc); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (a *Agent) listen() error {
 		return nil
 	}
 	dc := dnsConfig(a.cfg, a.tel)
-	dc.Lookup = a.server.lookup
+	dc.Lookup, dc.Queries = a.server.lookup, a.server.lookup
 	if a.dns, err = dnsapi.New(dc); err != nil {
 		return err
 	}
@@ -59,14 +59,16 @@ func (a *Agent) serveHTTP(e config.Endpoint) error {
 	if err != nil {
 		return err
 	}
-	limited := &connLimiter{Listener: l, limit: a.cfg.Limits.HTTPConnsPerClient, log: a.log, open: make(map[netip.Addr]int)}
-	srv := &http.Server{
-		Handler:           a.http,
-		ReadHeaderTimeout: readHeaderTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    a.cfg.HTTP.MaxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(a.tel.Logger("http").Handler(), slog.LevelDebug),
+	log := a.tel.Logger("http")
+	limited := httpapi.LimitPerClient(l, a.cfg.Limits.HTTPConnsPerClient, func(addr netip.Addr) {
+		log.Debug("refused a connection over limits.http_max_conns_per_client", "addr", addr)
+	})
+	sc := httpapi.DefaultServerConfig()
+	sc.Logger = log
+	if a.cfg.HTTP.MaxHeaderBytes > 0 {
+		sc.MaxHeaderBytes = a.cfg.HTTP.MaxHeaderBytes
 	}
+	srv := httpapi.NewServer(a.http, sc)
 	a.group.start("http "+e.String(), func(ctx context.Context) error {
 		done := make(chan error, 1)
 		go func() { done <- srv.Serve(limited) }()
@@ -119,68 +121,4 @@ func listenOn(e config.Endpoint, addrs config.Addresses) (net.Listener, error) {
 		}
 	}
 	return l, nil
-}
-
-// connLimiter bounds the connections of one client address, as
-// limits.http_max_conns_per_client says. A connection over the limit gets an
-// answer that names it, since a bare close looks like a network fault.
-type connLimiter struct {
-	net.Listener
-	limit int // 0 and less: none
-	log   *slog.Logger
-
-	mu   sync.Mutex
-	open map[netip.Addr]int
-}
-
-const tooMany = "HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s"
-
-func (l *connLimiter) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil || l.limit <= 0 {
-			return conn, err
-		}
-		tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
-		if !ok {
-			return conn, nil // Unix sockets are limited by their permissions
-		}
-		addr := tcp.AddrPort().Addr().Unmap()
-		if l.take(addr) {
-			return &countedConn{Conn: conn, release: sync.OnceFunc(func() { l.release(addr) })}, nil
-		}
-		text := fmt.Sprintf("more than %d connections from %s: close some, or raise limits.http_max_conns_per_client\n", l.limit, addr)
-		l.log.Debug("refused a connection over limits.http_max_conns_per_client", "addr", addr)
-		conn.SetWriteDeadline(time.Now().Add(time.Second))
-		fmt.Fprintf(conn, tooMany, len(text), text)
-		conn.Close()
-	}
-}
-
-func (l *connLimiter) take(addr netip.Addr) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[addr] >= l.limit {
-		return false
-	}
-	l.open[addr]++
-	return true
-}
-
-func (l *connLimiter) release(addr netip.Addr) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[addr]--; l.open[addr] == 0 {
-		delete(l.open, addr)
-	}
-}
-
-type countedConn struct {
-	net.Conn
-	release func()
-}
-
-func (c *countedConn) Close() error {
-	defer c.release()
-	return c.Conn.Close()
 }

@@ -1,12 +1,7 @@
 package agent
 
 import (
-	"bufio"
-	"io"
-	"log/slog"
 	"net"
-	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,56 +9,6 @@ import (
 
 	"github.com/muster-discovery/muster/internal/config"
 )
-
-func TestConnectionLimitNamesItself(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	limited := &connLimiter{Listener: l, limit: 1, log: slog.New(slog.DiscardHandler), open: make(map[netip.Addr]int)}
-	defer limited.Close()
-	accepted := make(chan net.Conn, 4)
-	go func() {
-		for {
-			c, err := limited.Accept()
-			if err != nil {
-				close(accepted)
-				return
-			}
-			accepted <- c
-		}
-	}()
-	dial := func() net.Conn {
-		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		return c
-	}
-	dial()
-	first := <-accepted
-
-	resp, err := http.ReadResponse(bufio.NewReader(dial()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := io.ReadAll(resp.Body)
-	if resp.StatusCode != http.StatusTooManyRequests || !strings.Contains(string(text), "limits.http_max_conns_per_client") {
-		t.Errorf("got %s %q, want 429 and the limit's name", resp.Status, text)
-	}
-
-	first.Close()
-	first.Close() // net/http may close twice: it must count once
-	dial()
-	second := <-accepted // would hang, and fail by the test's timeout, if the place were lost
-	second.Close()
-	limited.mu.Lock()
-	defer limited.mu.Unlock()
-	if len(limited.open) != 0 {
-		t.Errorf("counts left behind: %v", limited.open)
-	}
-}
 
 func TestUnixSocket(t *testing.T) {
 	dir := t.TempDir()

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
-	"time"
 
 	"github.com/muster-discovery/muster/internal/check"
 	"github.com/muster-discovery/muster/internal/config"
@@ -27,8 +26,19 @@ func localConfig(cfg *config.Config, nodeID string, tel *telemetry.Telemetry) lo
 	c.CheckUpdateInterval = cfg.Checks.UpdateInterval
 	c.SidecarMinPort, c.SidecarMaxPort = cfg.Ports.SidecarMin, cfg.Ports.SidecarMax
 	c.Transport = &check.Env{MaxOutput: cfg.Checks.OutputMaxSize}
+	c.Scripts = scripts(cfg)
 	c.Logger, c.Registry = tel.Logger("local"), tel.Registry()
 	return c
+}
+
+func scripts(cfg *config.Config) local.Scripts {
+	switch {
+	case cfg.Checks.ScriptsAnywhere:
+		return local.ScriptsFromAnywhere
+	case cfg.Checks.ScriptsLocal:
+		return local.ScriptsFromFiles
+	}
+	return local.ScriptsOff
 }
 
 // ownNode is this agent's node as the catalog shows it.
@@ -65,6 +75,20 @@ func dnsSettings(cfg *config.Config) dnsapi.Settings {
 		Refresh: uint32(d.SOA.Refresh), Retry: uint32(d.SOA.Retry),
 		Expire: uint32(d.SOA.Expire), MinTTL: uint32(d.SOA.MinTTL),
 	}
+	s.SRVStable, s.SRVInstance = d.SRVOrder == "stable", d.SRVTarget == "instance"
+	s.RateLimit = dnsapi.RateLimit{
+		PerSecond: d.RateLimit.PerSecond, Burst: d.RateLimit.Burst, Slip: d.RateLimit.Slip,
+		IPv4Bits: d.RateLimit.IPv4Bits, IPv6Bits: d.RateLimit.IPv6Bits,
+	}
+	exempt := d.RateLimit.Exempt
+	if len(exempt) == 0 {
+		exempt = []string{"127.0.0.0/8", "::1/128"} // forwarders on this host ask for everyone on it
+	}
+	for _, text := range exempt {
+		if p, err := netip.ParsePrefix(text); err == nil { // config has checked them
+			s.RateLimit.Exempt = append(s.RateLimit.Exempt, p.Masked())
+		}
+	}
 	s.Recursors, s.RecursorTimeout = d.Recursors, d.RecursorTimeout
 	s.RecursorsRandom = d.RecursorStrategy == "random"
 	s.Token = string(cfg.ACL.Tokens.DNS)
@@ -76,10 +100,13 @@ func httpConfig(cfg *config.Config, tel *telemetry.Telemetry) (httpapi.Config, e
 	c.Logger = tel.Logger("http")
 	c.Datacenter = cfg.Node.Datacenter
 	c.ConnectDisabled = !cfg.Connect.Enabled
+	c.EnableDebug = cfg.Lifecycle.EnableDebug
 	c.TranslateWANAddrs = cfg.Addresses.TranslateWAN
 	c.ResponseHeaders = cfg.HTTP.ResponseHeaders
 	c.BlockEndpoints = cfg.HTTP.BlockEndpoints
 	c.MaxWait = cfg.Queries.MaxTime
+	c.Node = cfg.Node.Name
+	c.MaxValue, c.MaxTxnBody = int64(cfg.Limits.KVMaxValueSize), int64(cfg.Limits.TxnMaxReqLen)
 	for _, text := range cfg.HTTP.AllowWriteFrom {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
@@ -109,12 +136,6 @@ func randomUUID() string {
 	b[8] = b[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
-
-// readHeaderTimeout ends connections that send their request drop by drop.
-const readHeaderTimeout = 10 * time.Second
-
-// idleTimeout gives keep-alive connections back that nobody uses.
-const idleTimeout = 2 * time.Minute
 
 // build is the version as members announce it.
 func build() string {

@@ -13,10 +13,12 @@ import (
 	"github.com/muster-discovery/muster/internal/apply"
 	"github.com/muster-discovery/muster/internal/config"
 	"github.com/muster-discovery/muster/internal/consensus"
+	"github.com/muster-discovery/muster/internal/event"
 	"github.com/muster-discovery/muster/internal/fsm"
 	"github.com/muster-discovery/muster/internal/gossip"
 	"github.com/muster-discovery/muster/internal/leader"
 	"github.com/muster-discovery/muster/internal/lookup"
+	"github.com/muster-discovery/muster/internal/model"
 	"github.com/muster-discovery/muster/internal/rpc"
 	"github.com/muster-discovery/muster/internal/rpcapi"
 	"github.com/muster-discovery/muster/internal/state"
@@ -44,6 +46,7 @@ type server struct {
 	lookup  *lookup.Lookup
 	apply   *apply.Apply
 	leader  *leader.Leader
+	events  *events
 	changed chan struct{} // members changed; holds one signal
 }
 
@@ -87,9 +90,14 @@ func newServer(g *group, cfg *config.Config, dir *storage.Dir, nodeID string, te
 			return nil, fmt.Errorf("make the folder of gossip's snapshots: %w", err)
 		}
 	}
-	if s.pools, err = gossip.Open(gossipConfig(cfg, dir, nodeID, tel)); err != nil {
+	allow := func(string) (acl.Authorizer, error) { return acl.AllowAll{}, nil }
+	s.events = &events{node: cfg.Node.Name, recent: event.NewRecent(), resolve: allow, log: tel.Logger("event")}
+	gc := gossipConfig(cfg, dir, nodeID, tel)
+	gc.OnMessage = s.events.hear
+	if s.pools, err = gossip.Open(gc); err != nil {
 		return nil, err
 	}
+	s.events.pools = s.pools
 	g.onStop("gossip", s.pools.Close)
 
 	if s.raft, err = consensus.Open(raftConfig(cfg, dir, nodeID, s.mux, resolve, tel), machine); err != nil {
@@ -98,19 +106,23 @@ func newServer(g *group, cfg *config.Config, dir *storage.Dir, nodeID string, te
 	g.onStop("consensus", s.raft.Close)
 
 	s.cluster = &cluster{log: s.raft, store: s.store, pools: s.pools, rpc: s.pool, self: nodeID}
-	allow := func(string) (acl.Authorizer, error) { return acl.AllowAll{}, nil }
 	s.lookup = lookup.New(lookup.Config{
 		Hub: s.hub, Leader: s.cluster, Resolve: allow,
-		Datacenter: cfg.Node.Datacenter, Node: cfg.Node.Name, Catalog: stateReader{s.store},
+		Datacenter: cfg.Node.Datacenter, Node: cfg.Node.Name, Catalog: stateReader{s.store}, Reader: stateReader{s.store},
+		Distance:    s.distance,
 		DefaultWait: cfg.Queries.DefaultTime, MaxWait: cfg.Queries.MaxTime, Hold: cfg.RPC.HoldTimeout,
 	})
 	s.apply = apply.New(apply.Config{
 		Committer: s.raft, Forwarder: s.cluster, Resolve: allow,
 		Datacenter: cfg.Node.Datacenter, Hold: cfg.RPC.HoldTimeout,
+		SessionTTLMin: cfg.Queries.SessionTTLMin, SessionNode: stateReader{s.store}.SessionNode,
+		QueryName: stateReader{s.store}.QueryName,
+		Renew:     func(ctx context.Context, id string) (*model.Session, error) { return s.leader.Renew(ctx, id) },
 	})
 	s.leader = leader.New(leader.Config{
 		Datacenter: cfg.Node.Datacenter, Self: cfg.Node.Name,
 		Writer: leaderWriter{s.apply}, Catalog: stateReader{s.store}, Voters: voters{s.raft},
+		Clocked: leaderClock{s.store, s.hub, s.raft, s.apply},
 		Members: members, Changed: s.changed,
 		Mesh: cfg.Connect.Enabled, ClusterID: cfg.Connect.ClusterID,
 		Logger: tel.Logger("leader"),
@@ -126,6 +138,7 @@ func newServer(g *group, cfg *config.Config, dir *storage.Dir, nodeID string, te
 	g.start("members", s.followMembers)
 	g.start("leadership", s.followLeadership)
 	g.start("join", s.join)
+	g.start("coordinates", s.followCoordinates)
 	return s, nil
 }
 
@@ -194,6 +207,7 @@ func raftConfig(cfg *config.Config, dir *storage.Dir, nodeID string, mux *rpc.Mu
 		Logger:     tel.Logger("raft"), Registry: tel.Registry(),
 		SnapshotThreshold: uint64(cfg.Raft.SnapshotThreshold), SnapshotInterval: cfg.Raft.SnapshotInterval,
 		TrailingEntries: uint64(cfg.Raft.TrailingLogs),
+		MaxCommand:      maxCommand(cfg.Limits),
 	}
 	if dir != nil {
 		c.Dir = filepath.Join(dir.Path(), "raft")
@@ -236,4 +250,14 @@ func (s *server) leave(ctx context.Context) error {
 		return fmt.Errorf("leave the gossip pools: %w", err)
 	}
 	return nil
+}
+
+// maxCommand lets through what the limits of keys and transactions let in, with
+// room for what a command adds. 0 is the log's own default.
+func maxCommand(l config.Limits) int {
+	const room, own = 64 << 10, 1 << 20
+	if need := max(l.KVMaxValueSize, l.TxnMaxReqLen) + room; need > own {
+		return need
+	}
+	return 0
 }

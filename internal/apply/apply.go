@@ -22,7 +22,7 @@ type Committer interface {
 // while none is known, with KindUnavailable when nothing was sent and with
 // KindUncertain when the answer got lost.
 type Forwarder interface {
-	Forward(ctx context.Context, token, source string, command []byte) (index uint64, err error)
+	Forward(ctx context.Context, token, source string, command []byte) (index uint64, data []byte, err error)
 }
 
 // Config joins the write path to the server's other parts.
@@ -34,6 +34,17 @@ type Config struct {
 	// Hold bounds how long a write waits for a leader: an election on a LAN takes
 	// well under it, a lost quorum should be told soon.
 	Hold time.Duration
+	// Renew starts a session's time to live anew, on the leader; nil where nothing
+	// ends sessions. It answers once this server is known to lead still.
+	Renew func(ctx context.Context, id string) (*model.Session, error)
+	// SessionNode names the node of a session that this server knows. Nil: then
+	// sessions are ended and renewed only by who may write all of them.
+	SessionNode func(id string) (node string, ok bool)
+	// QueryName is the name of a prepared query that this server knows. Nil: then queries
+	// are removed only by who may write all of them.
+	QueryName func(id string) (name string, ok bool)
+	// SessionTTLMin is the shortest time to live of a session. 0: the default.
+	SessionTTLMin time.Duration
 }
 
 // DefaultHold covers a lost leader that only its timeout tells, twice over.
@@ -55,6 +66,9 @@ func New(cfg Config) *Apply {
 	if cfg.Hold == 0 {
 		cfg.Hold = DefaultHold
 	}
+	if cfg.SessionTTLMin == 0 {
+		cfg.SessionTTLMin = DefaultSessionTTLMin
+	}
 	return &Apply{cfg: cfg}
 }
 
@@ -64,7 +78,8 @@ func (a *Apply) Register(ctx context.Context, who Caller, r *model.Registration)
 	if err := completeRegistration(r); err != nil {
 		return 0, err
 	}
-	return a.write(ctx, who, r.Datacenter, r)
+	index, _, err := a.write(ctx, who, r.Datacenter, r)
+	return index, err
 }
 
 // Deregister removes a check, a service or a node.
@@ -72,34 +87,36 @@ func (a *Apply) Deregister(ctx context.Context, who Caller, d *model.Deregistrat
 	if d.Node == "" {
 		return 0, &model.Error{Kind: model.KindInvalid, Field: "Node", Text: "Must provide node"}
 	}
-	return a.write(ctx, who, d.Datacenter, d)
+	index, _, err := a.write(ctx, who, d.Datacenter, d)
+	return index, err
 }
 
 // SetCARoots replaces the mesh's roots.
 func (a *Apply) SetCARoots(ctx context.Context, who Caller, s *model.CARootSet) (uint64, error) {
-	return a.write(ctx, who, "", s)
+	index, _, err := a.write(ctx, who, "", s)
+	return index, err
 }
 
 // ForwardedApply commits a command that another server's apply has encoded and sent
 // here because this server leads. Its permission is decided again: the sender's
-// word is not taken for it.
-func (a *Apply) ForwardedApply(ctx context.Context, token string, command []byte) (uint64, error) {
+// word is not taken for it. Data is the encoded outcome.
+func (a *Apply) ForwardedApply(ctx context.Context, token string, command []byte) (index uint64, data []byte, err error) {
 	cmd, err := fsm.Decode(command)
 	if err != nil {
-		return 0, model.Errorf(model.KindInvalid, "forwarded command: %v", err)
+		return 0, nil, model.Errorf(model.KindInvalid, "forwarded command: %v", err)
 	}
 	if err := a.authorize(token, cmd.Op); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	return a.commit(ctx, command)
+	return a.commit(ctx, cmd.Op, command)
 }
 
-func (a *Apply) write(ctx context.Context, who Caller, dc string, op any) (uint64, error) {
+func (a *Apply) write(ctx context.Context, who Caller, dc string, op any) (index uint64, data []byte, err error) {
 	if dc != "" && dc != a.cfg.Datacenter {
-		return 0, model.Errorf(model.KindNoPath, "No path to datacenter")
+		return 0, nil, model.Errorf(model.KindNoPath, "No path to datacenter")
 	}
 	if err := a.authorize(who.Token, op); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	cmd := fsm.Command{Op: op, Meta: model.CommandMeta{
 		Time:       time.Now(),
@@ -107,34 +124,38 @@ func (a *Apply) write(ctx context.Context, who Caller, dc string, op any) (uint6
 		Source:     who.Source,
 	}}
 	rand.Read(cmd.Meta.RequestID[:]) // never fails: it ends the program instead
-	data, err := fsm.Encode(&cmd)
+	command, err := fsm.Encode(&cmd)
 	if err != nil {
-		return 0, model.Errorf(model.KindInvalid, "encode command: %v", err)
+		return 0, nil, model.Errorf(model.KindInvalid, "encode command: %v", err)
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.Hold)
 	defer cancel()
 	backoff := retry.Backoff{Min: 10 * time.Millisecond, Max: 250 * time.Millisecond, Jitter: 0.5}
 	for {
-		index, err := a.commit(ctx, data)
+		index, data, err := a.commit(ctx, op, command)
 		if model.KindOf(err) == model.KindNotLeader {
-			index, err = a.cfg.Forwarder.Forward(ctx, who.Token, who.Source, data)
+			index, data, err = a.cfg.Forwarder.Forward(ctx, who.Token, who.Source, command)
 		}
 		if !repeatable(err) {
-			return index, err
+			return index, data, err
 		}
 		if !backoff.Wait(ctx) {
-			return 0, err
+			return 0, nil, err
 		}
 	}
 }
 
-func (a *Apply) commit(ctx context.Context, command []byte) (uint64, error) {
+// commit has an operation done here, which only the leader can.
+func (a *Apply) commit(ctx context.Context, op any, command []byte) (uint64, []byte, error) {
+	if r, ok := op.(*model.SessionRenewal); ok {
+		return a.renewHere(ctx, r)
+	}
 	res, err := a.cfg.Committer.Commit(ctx, command)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	return res.Index, res.Err
+	return res.Index, res.Data, res.Err
 }
 
 // repeatable tells errors that an election or a lost connection explains. The

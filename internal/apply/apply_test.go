@@ -35,16 +35,16 @@ type fakeForwarder struct {
 	calls int
 }
 
-func (f *fakeForwarder) Forward(context.Context, string, string, []byte) (uint64, error) {
+func (f *fakeForwarder) Forward(context.Context, string, string, []byte) (uint64, []byte, error) {
 	f.calls++
 	if len(f.errs) > 0 {
 		err := f.errs[0]
 		f.errs = f.errs[1:]
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 	}
-	return 1000, nil
+	return 1000, nil, nil
 }
 
 type denyAll struct{}
@@ -146,7 +146,7 @@ func TestWriteNeedsPermission(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, forwarded := a.ForwardedApply(ctx, "", command)
+	_, _, forwarded := a.ForwardedApply(ctx, "", command)
 	for name, err := range map[string]error{"register": register, "deregister": deregister, "roots": roots, "forwarded": forwarded} {
 		if model.KindOf(err) != model.KindDenied {
 			t.Errorf("%s: got %v, want it denied", name, err)
@@ -164,7 +164,7 @@ func TestRegistrationIsChecked(t *testing.T) {
 		many[string(rune('a'+i%26))+string(rune('a'+i/26))] = ""
 	}
 	proxy := func(edit func(*model.Service)) *model.Registration {
-		s := &model.Service{Name: "p", Kind: model.KindConnectProxy, Port: 1, Proxy: &model.Proxy{DestinationServiceName: "web"}}
+		s := &model.Service{Name: "p", Kind: model.KindConnectProxy, Port: 1, Proxy: &model.Proxy{DestinationServiceName: "web", Raw: []byte(`{"DestinationServiceName": "web"}`)}}
 		edit(s)
 		r := node()
 		r.Service = s

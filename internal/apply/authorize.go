@@ -34,6 +34,32 @@ func (a *Apply) authorize(token string, op any) error {
 		if !authz.Allowed(acl.Operator, "", acl.Write) {
 			return denied("operator", "")
 		}
+	case *model.KVOp, *model.Txn:
+		return a.authorizeKeys(authz, op)
+	case *model.SessionCreation:
+		if !authz.Allowed(acl.Session, op.Session.Node, acl.Write) {
+			return denied("session", op.Session.Node)
+		}
+	case *model.SessionDestruction:
+		return a.authorizeSession(authz, op.ID)
+	case *model.SessionRenewal:
+		return a.authorizeSession(authz, op.ID)
+	case *model.QuerySet:
+		if !authz.Allowed(acl.Query, op.Query.Name, acl.Write) {
+			return denied("query", op.Query.Name)
+		}
+	case *model.QueryDeletion:
+		return a.authorizeDeletion(authz, op.ID)
+	case *model.CoordinateUpdate:
+		for i := range op.Nodes {
+			if name := op.Nodes[i].Node; !authz.Allowed(acl.Node, name, acl.Write) {
+				return denied("node", name)
+			}
+		}
+	case *model.Expiry:
+		if !authz.Allowed(acl.Operator, "", acl.Write) {
+			return denied("operator", "")
+		}
 	default:
 		// A command without a rule must not slip through.
 		return model.Errorf(model.KindDenied, "no permission rule for %T", op)

@@ -2,16 +2,9 @@ package apply
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/muster-discovery/muster/internal/model"
-)
-
-// Limits of meta data, as clients know them.
-const (
-	maxMetaPairs    = 64
-	maxMetaKeyLen   = 128
-	maxMetaValueLen = 512
+	"github.com/muster-discovery/muster/internal/wire"
 )
 
 // completeRegistration checks a registration and fills in what it leaves open.
@@ -64,65 +57,13 @@ func completeService(r *model.Registration) error {
 	if s.Port < 0 || s.Port > 65535 {
 		return invalid("Service.Port", "Invalid port %d: must be between 0 and 65535", s.Port)
 	}
-	if s.Kind == model.KindConnectProxy {
-		if err := checkProxy(s); err != nil {
-			return err
-		}
+	if err := wire.ValidateService(s); err != nil {
+		return invalid("Service", "%v", err)
 	}
-	if err := checkMeta(s.Meta); err != nil {
+	if err := model.CheckMeta(s.Meta, true); err != nil {
 		return invalid("Service.Meta", "failed inserting service: Invalid Service Meta for node %s and serviceID %s: %v", r.Node.Name, s.ID, err)
 	}
 	return nil
-}
-
-func checkProxy(s *model.Service) error {
-	var faults []string
-	if s.Port == 0 && s.SocketPath == "" {
-		faults = append(faults, "Port or SocketPath must be set for a connect-proxy")
-	}
-	if s.Proxy == nil || s.Proxy.DestinationServiceName == "" {
-		faults = append(faults, "Proxy.DestinationServiceName must be non-empty for Connect proxy services")
-	}
-	if s.Connect.Native {
-		faults = append(faults, "A Proxy cannot also be Connect Native, only typical services")
-	}
-	switch len(faults) {
-	case 0:
-		return nil
-	case 1:
-		return invalid("Service", "1 error occurred:\n\t* %s\n\n", faults[0])
-	}
-	return invalid("Service", "%d errors occurred:\n\t* %s\n\n", len(faults), strings.Join(faults, "\n\t* "))
-}
-
-func checkMeta(meta map[string]string) error {
-	if len(meta) > maxMetaPairs {
-		return fmt.Errorf("Node metadata cannot contain more than %d key/value pairs", maxMetaPairs)
-	}
-	for k, v := range meta {
-		if fault := metaFault(k, v); fault != "" {
-			return fmt.Errorf("Couldn't load metadata pair ('%s', '%s'): %s", k, v, fault)
-		}
-	}
-	return nil
-}
-
-func metaFault(k, v string) string {
-	switch {
-	case k == "":
-		return "Key cannot be blank"
-	case strings.ContainsFunc(k, func(r rune) bool { return !metaKeyRune(r) }):
-		return "Key contains invalid characters"
-	case len(k) > maxMetaKeyLen:
-		return fmt.Sprintf("Key is too long (limit: %d characters)", maxMetaKeyLen)
-	case len(v) > maxMetaValueLen:
-		return fmt.Sprintf("Value is too long (limit: %d characters)", maxMetaValueLen)
-	}
-	return ""
-}
-
-func metaKeyRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
 }
 
 func validUUID(s string) bool {

@@ -61,9 +61,14 @@ func (p *scriptProbe) Run(ctx context.Context) Result {
 		return critical(p.max, "%v", err)
 	}
 	err := cmd.Wait()
-	leftover := errors.Is(err, exec.ErrWaitDelay) // the program itself ended well
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil && !leftover {
+	// A program that ended by itself counts, whatever became of what it left
+	// behind, and also if its time ended before its end was noticed.
+	ended := cmd.ProcessState.Exited()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && !ended {
 		return p.timedOut(out)
+	}
+	if ended && cmd.ProcessState.Success() {
+		err = nil
 	}
 	return Result{Status: exitStatus(cmd.ProcessState.ExitCode()), Output: out.describe(err)}
 }
@@ -104,7 +109,7 @@ func (c *countingTail) describe(err error) string {
 	switch {
 	case c.total > c.tail.size:
 		return fmt.Sprintf("Captured %d of %d bytes\n...\n%s", c.tail.size, c.total, c.tail)
-	case c.total == 0 && err != nil && !errors.Is(err, exec.ErrWaitDelay):
+	case c.total == 0 && err != nil:
 		return err.Error()
 	}
 	return c.tail.String()

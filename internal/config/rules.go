@@ -30,7 +30,6 @@ const (
 	noSyslog   = "Muster does not log to syslog: let the system's journal take standard output, or set log_file"
 	noTLS      = "TLS is " + notYet
 	noGRPC     = "gRPC is " + notYet
-	noKV       = "keys and sessions are " + notYet
 	oneDC      = "this version serves one datacenter"
 	scrape     = "scrape /v1/agent/metrics?format=prometheus"
 	noCache    = "Muster has no such cache: lookups are answered from the state itself"
@@ -180,15 +179,9 @@ var rules = map[string]rule{
 	"limits.rpc_rate":                            {pending, ""},
 	"limits.rpc_max_burst":                       {pending, ""},
 	"limits.request_limits":                      {pending, ""},
-	"limits.kv_max_value_size":                   {pending, noKV},
-	"limits.txn_max_req_len":                     {pending, noKV},
-	"session_ttl_min":                            {pending, noKV},
-	"enable_script_checks":                       {pending, "script checks are " + notYet},
-	"enable_local_script_checks":                 {pending, "script checks are " + notYet},
 	"discard_check_output":                       {pending, ""},
 	"disable_remote_exec":                        {pending, "Muster executes nothing on behalf of others"},
 	"disable_http_unprintable_char_filter":       {pending, "unprintable characters are accepted"},
-	"enable_debug":                               {pending, ""},
 	"locality":                                   {pending, ""},
 	"unix_sockets.user":                          {pending, ""},
 	"unix_sockets.group":                         {pending, ""},

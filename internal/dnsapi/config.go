@@ -26,8 +26,9 @@ type Lookup interface {
 // Config is what a Server needs for its whole life.
 type Config struct {
 	Lookup     Lookup
-	Domain     string // the zone, with or without a final dot
-	AltDomain  string // a second zone with the same content; empty: none
+	Queries    Queries // nil: there are no prepared queries
+	Domain     string  // the zone, with or without a final dot
+	AltDomain  string  // a second zone with the same content; empty: none
 	Datacenter string
 	Node       string   // name of the own agent, to list it first among name servers
 	Addrs      []string // host:port to listen on, UDP and TCP alike

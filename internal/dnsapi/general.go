@@ -158,8 +158,11 @@ func (r *resolver) name(ctx context.Context, name string, qtype uint16, t target
 	case kindAddr:
 		return sections{answer: r.addresses(name, qtype, [][]byte{t.addr.AsSlice()}, r.set.nodeTTL)}
 	}
-	if t.kind == kindVirtual {
+	switch t.kind {
+	case kindVirtual:
 		return r.virtual(ctx, name, qtype, t)
+	case kindQuery:
+		return r.prepared(ctx, name, qtype, t, domain, depth)
 	}
 	p := &plan{target: t, qtype: qtype, from: r.set}
 	f, count, err := r.frame(ctx, p)

@@ -22,7 +22,7 @@ func (r *resolver) service(ctx context.Context, name string, qtype uint16, p *pl
 	// A host name is a CNAME, which excludes all other records (RFC 1034, section
 	// 3.6.2): who is drawn first decides, so that each instance has its share.
 	if f.hosts > 0 {
-		drawn := r.deck.deal(len(f.all), 1)
+		drawn := r.deck.draw(len(f.all), 1, p.ordered)
 		if first := f.all[drawn[0]]; first.host != "" {
 			return r.cname(ctx, name, first.host, qtype, p.ttl, true, depth)
 		}
@@ -37,7 +37,7 @@ func (r *resolver) service(ctx context.Context, name string, qtype uint16, p *pl
 	limit, cut := r.set.answerLimit(len(all), true, r.udp, r.size)
 	r.cut = r.cut || cut
 	var out []dns.RR
-	for _, i := range r.deck.deal(len(all), limit) {
+	for _, i := range r.deck.draw(len(all), limit, p.ordered) {
 		out = append(out, addressRR(name, all[i], p.ttl))
 	}
 	return sections{answer: out}
@@ -47,7 +47,7 @@ func (r *resolver) serviceSRV(ctx context.Context, name string, p *plan, f *fram
 	limit, cut := r.set.answerLimit(len(f.items), false, r.udp, r.size)
 	r.cut = r.cut || cut
 	drawn := make([]*packed, 0, limit)
-	for _, i := range r.deck.draw(len(f.items), limit, r.set.SRVStable) {
+	for _, i := range r.deck.draw(len(f.items), limit, r.set.SRVStable || p.ordered) {
 		drawn = append(drawn, f.items[i])
 	}
 	var found sections

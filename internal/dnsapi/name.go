@@ -23,6 +23,7 @@ const (
 	kindNode                  // <name>.node
 	kindAddr                  // <hex>.addr
 	kindInstance              // <label>.<service>.inst
+	kindQuery                 // <name>.query, _<name>._tcp.query: a prepared query
 	kindReverse               // an address in in-addr.arpa or ip6.arpa
 	kindReverseNo             // the same, but no whole address
 )
@@ -209,6 +210,8 @@ func (z *zones) inWord(l []string, word string) target {
 		return target{kind: kindNode, name: strings.Join(l, ".")}
 	case "inst":
 		return instanceName(l)
+	case "query":
+		return queryName(l)
 	case "addr":
 		if b, err := hex.DecodeString(l[0]); err == nil && len(l) == 1 {
 			if a, ok := netip.AddrFromSlice(b); ok {

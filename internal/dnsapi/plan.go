@@ -15,6 +15,7 @@ type plan struct {
 	request lookup.Request
 	ttl     uint32
 	from    *settings
+	ordered bool // records keep the order of the frame's items
 }
 
 // maxPlans bounds the plans of all UDP readers together, connPlans those of one

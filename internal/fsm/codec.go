@@ -16,6 +16,15 @@ const (
 	opRegister   = 2
 	opDeregister = 3
 	opSetCARoots = 4
+	opKV         = 5
+	opCreate     = 6
+	opDestroy    = 7
+	opExpire     = 8
+	opTxn        = 9
+	opRenew      = 10
+	opSetQuery   = 11
+	opDropQuery  = 12
+	opPlaceNodes = 13
 )
 
 // Encode writes a command in format 1. Equal commands have equal bytes.
@@ -35,6 +44,33 @@ func Encode(c *Command) ([]byte, error) {
 	case *model.CARootSet:
 		start = w.begin(opSetCARoots)
 		w.rootSet(op)
+	case *model.KVOp:
+		start = w.begin(opKV)
+		w.kvOp(op)
+	case *model.SessionCreation:
+		start = w.begin(opCreate)
+		w.sessionCreation(op)
+	case *model.SessionDestruction:
+		start = w.begin(opDestroy)
+		w.string(1, op.ID)
+	case *model.SessionRenewal:
+		start = w.begin(opRenew)
+		w.string(1, op.ID)
+	case *model.Expiry:
+		start = w.begin(opExpire)
+		w.expiry(op)
+	case *model.Txn:
+		start = w.begin(opTxn)
+		w.txn(op)
+	case *model.QuerySet:
+		start = w.begin(opSetQuery)
+		w.querySet(op)
+	case *model.QueryDeletion:
+		start = w.begin(opDropQuery)
+		w.string(1, op.ID)
+	case *model.CoordinateUpdate:
+		start = w.begin(opPlaceNodes)
+		w.coordinateUpdate(op)
 	default:
 		return nil, fmt.Errorf("encode command: unknown operation %T", c.Op)
 	}
@@ -85,6 +121,36 @@ func decodeCommand(b []byte, n *names) (*Command, error) {
 		case opSetCARoots:
 			op := new(model.CARootSet)
 			m.rootSet(op)
+			c.Op = op
+		case opKV:
+			op := new(model.KVOp)
+			m.kvOp(op)
+			c.Op = op
+		case opCreate:
+			op := new(model.SessionCreation)
+			m.sessionCreation(op)
+			c.Op = op
+		case opDestroy:
+			c.Op = &model.SessionDestruction{ID: m.onlyID("SessionDestruction")}
+		case opRenew:
+			c.Op = &model.SessionRenewal{ID: m.onlyID("SessionRenewal")}
+		case opExpire:
+			op := new(model.Expiry)
+			m.expiry(op)
+			c.Op = op
+		case opTxn:
+			op := new(model.Txn)
+			m.txn(op)
+			c.Op = op
+		case opSetQuery:
+			op := new(model.QuerySet)
+			m.querySet(op)
+			c.Op = op
+		case opDropQuery:
+			c.Op = &model.QueryDeletion{ID: m.onlyID("QueryDeletion")}
+		case opPlaceNodes:
+			op := new(model.CoordinateUpdate)
+			m.coordinateUpdate(op)
 			c.Op = op
 		default:
 			r.unknown("Command")

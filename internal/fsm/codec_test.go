@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -88,6 +89,9 @@ func TestDecodeErrors(t *testing.T) {
 		{"unknown field of meta", message(1, field(nil, 9)), "field 9 of Meta"},
 		{"wrong type", message(opDeregister, field(nil, 2)), ""},
 		{"two operations", append(encode(t, sample(1)), message(opDeregister, nil)[1:]...), ""},
+		{"unknown verb", message(opKV, []byte{0x08, 99}), "field 1 of KVOp"},
+		{"no verb", message(opKV, nil), ""},
+		{"no operation in a transaction", message(opTxn, []byte{0x0a, 0}), ""},
 		{"short request id", message(1, []byte{0x0a, 1, 1}), ""},
 	}
 	for _, tt := range tests {
@@ -133,6 +137,12 @@ func TestGoldenCommands(t *testing.T) {
 		"set_ca_roots": {Meta: sample(1).Meta, Op: &model.CARootSet{ClusterID: "c1", ExpectIndex: &expect,
 			Roots: []*model.CARoot{{ID: "aa:bb", Name: "root", SerialNumber: 9, CertPEM: "cert", KeyPEM: "key", NotAfter: t0, KeyType: "ec", KeyBits: 256, Active: true}}}},
 	}
+	for i, op := range sampleKeyOps() {
+		commands[fmt.Sprintf("keys_%d", i)] = &Command{Meta: sample(1).Meta, Op: op}
+	}
+	for i, op := range sampleQueryOps() {
+		commands[fmt.Sprintf("query_%d", i)] = &Command{Meta: sample(1).Meta, Op: op}
+	}
 	for name, c := range commands {
 		t.Run(name, func(t *testing.T) {
 			golden(t, "testdata/command_1_"+name+".bin", encode(t, c))
@@ -171,6 +181,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(encode(f, &Command{Op: &model.Deregistration{Node: "n"}}))
 	f.Add(encode(f, &Command{Op: &model.CARootSet{Roots: []*model.CARoot{{ID: "a", NotAfter: t0}}}}))
 	f.Add([]byte{1, 1})
+	for _, op := range append(sampleKeyOps(), sampleQueryOps()...) {
+		f.Add(encode(f, &Command{Op: op}))
+	}
 	shared := newNames()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, err := Decode(b)

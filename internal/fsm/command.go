@@ -5,7 +5,10 @@ import "github.com/muster-discovery/muster/internal/model"
 // Command is one write on its way through the log.
 type Command struct {
 	Meta model.CommandMeta
-	// Op is a *model.Registration, *model.Deregistration or *model.CARootSet.
+	// Op is a *model.Registration, *model.Deregistration, *model.CARootSet,
+	// *model.KVOp, *model.SessionCreation, *model.SessionDestruction, *model.Expiry,
+	// *model.Txn, *model.QuerySet, *model.QueryDeletion or *model.CoordinateUpdate;
+	// between servers also a *model.SessionRenewal.
 	Op any
 }
 
@@ -14,4 +17,7 @@ type Command struct {
 type Result struct {
 	Index uint64
 	Err   error
+	// Data is an encoded model.Outcome, nil if there is nothing to tell beyond
+	// success. DecodeOutcome reads it.
+	Data []byte
 }

@@ -93,6 +93,32 @@ func (m *Machine) run(batch *state.Batch, c *Command) Result {
 		r.Index, r.Err = batch.Deregister(&c.Meta, op)
 	case *model.CARootSet:
 		r.Index, r.Err = batch.SetCARoots(&c.Meta, op)
+	case *model.KVOp:
+		var out model.Outcome
+		r.Index, out.Token, r.Err = batch.WriteKV(&c.Meta, op)
+		if out.Token != 0 {
+			r.Data = EncodeOutcome(&out)
+		}
+	case *model.SessionCreation:
+		r.Index, r.Err = batch.CreateSession(&c.Meta, op)
+	case *model.SessionDestruction:
+		r.Index, r.Err = batch.DestroySession(&c.Meta, op)
+	case *model.Expiry:
+		r.Index, r.Err = batch.Expire(&c.Meta, op)
+	case *model.Txn:
+		var out *model.Outcome
+		r.Index, out, r.Err = batch.Transact(&c.Meta, op)
+		if out != nil {
+			r.Data = EncodeOutcome(out)
+		}
+	case *model.QuerySet:
+		r.Index, r.Err = batch.SetQuery(&c.Meta, op)
+	case *model.QueryDeletion:
+		r.Index, r.Err = batch.DeleteQuery(&c.Meta, op)
+	case *model.CoordinateUpdate:
+		r.Index, r.Err = batch.UpdateCoordinates(&c.Meta, op)
+	default: // a renewal, which nobody puts into the log
+		r.Index, r.Err = batch.Fail(), errInvalidCommand
 	}
 	m.recent.add(id, r)
 	return r

@@ -49,7 +49,7 @@ func TestApply(t *testing.T) {
 	entry := [][]byte{encode(t, sample(1)), encode(t, bad), {}, encode(t, sample(2)), encode(t, sample(1)), encode(t, bad)}
 	got := f.Apply(entry)
 	unknown := model.Errorf(model.KindInvalid, "Unknown service ID 'none' for check ID 'c'")
-	want := []Result{{Index: 2}, {3, unknown}, {4, errInvalidCommand}, {Index: 5}, {Index: 2}, {3, unknown}}
+	want := []Result{{Index: 2}, {Index: 3, Err: unknown}, {Index: 4, Err: errInvalidCommand}, {Index: 5}, {Index: 2}, {Index: 3, Err: unknown}}
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
@@ -129,7 +129,9 @@ func history(t *rapid.T) (list [][]byte) {
 		c.Meta.RequestID = [16]byte{byte(rapid.IntRange(0, 30).Draw(t, "id"))}
 		c.Meta.Time = t0.AddDate(0, 0, i)
 		r := c.Op.(*model.Registration)
-		switch rapid.IntRange(0, 7).Draw(t, "op") {
+		switch rapid.IntRange(0, 11).Draw(t, "op") {
+		case 8, 9, 10, 11:
+			c.Op = genMeetingOp(t, r.Node.Name)
 		case 0:
 			c.Op = &model.Deregistration{Node: r.Node.Name}
 		case 1:
@@ -274,6 +276,12 @@ func TestGoldenSnapshot(t *testing.T) {
 	failing := &Command{Meta: sample(9).Meta, Op: &model.Registration{Node: model.Node{Name: "x"}, Checks: []*model.Check{{ID: "c", ServiceID: "s"}}}}
 	f.Apply([][]byte{encode(t, failing)})
 	f.Apply([][]byte{encode(t, &Command{Op: &model.Deregistration{Node: sample(0).Op.(*model.Registration).Node.Name}})})
+	for _, op := range sampleKeyOps() {
+		f.Apply([][]byte{encode(t, &Command{Meta: model.CommandMeta{RequestID: [16]byte{7, byte(len(f.published))}, Time: t0}, Op: op})})
+	}
+	for _, op := range sampleQueryOps() {
+		f.Apply([][]byte{encode(t, &Command{Op: op})})
+	}
 	golden(t, "testdata/snapshot_1.bin", f.snapshot(t))
 }
 
@@ -281,6 +289,9 @@ func TestGoldenSnapshot(t *testing.T) {
 func FuzzRestore(f *testing.F) {
 	m := newFixture()
 	m.Apply([][]byte{encode(f, sample(1)), encode(f, sample(2))})
+	for i, op := range sampleKeyOps() {
+		m.Apply([][]byte{encode(f, &Command{Meta: model.CommandMeta{RequestID: [16]byte{8, byte(i)}}, Op: op})})
+	}
 	image := m.snapshot(f)
 	f.Add(image[12 : len(image)-4])
 	f.Fuzz(func(t *testing.T, records []byte) {

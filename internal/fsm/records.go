@@ -10,6 +10,8 @@ func (w *writer) header(h *state.Header) {
 	w.uint(2, h.Floor)
 	w.uint(3, uint64(h.NextVirtual))
 	w.string(4, h.ClusterID)
+	w.uint(5, h.KVFloor)
+	w.uint(6, h.Fence)
 }
 
 func (r *reader) header() (h state.Header) {
@@ -26,6 +28,10 @@ func (r *reader) header() (h state.Header) {
 			}
 		case 4:
 			h.ClusterID = r.string()
+		case 5:
+			h.KVFloor = r.uint()
+		case 6:
+			h.Fence = r.uint()
 		default:
 			r.unknown("SnapshotHeader")
 		}
@@ -58,6 +64,25 @@ func (r *reader) topic() (t state.TopicRecord) {
 	return t
 }
 
+func (w *writer) keyTomb(d *state.KeyTombRecord) {
+	w.key(1, d.Key)
+	w.uint(2, d.Index)
+}
+
+func (r *reader) keyTomb() (d state.KeyTombRecord) {
+	for r.next() {
+		switch r.num {
+		case 1:
+			d.Key = r.string()
+		case 2:
+			d.Index = r.uint()
+		default:
+			r.unknown("KeyTomb")
+		}
+	}
+	return d
+}
+
 func (w *writer) done(d *done) {
 	w.optional(1, d.id[:])
 	w.uint(2, d.result.Index)
@@ -68,6 +93,7 @@ func (w *writer) done(d *done) {
 		w.string(3, e.Text)
 		w.end(start)
 	}
+	w.optional(4, d.result.Data)
 }
 
 func (r *reader) doneRecord() (d done) {
@@ -79,6 +105,8 @@ func (r *reader) doneRecord() (d done) {
 			d.result.Index = r.uint()
 		case 3:
 			d.result.Err = r.error()
+		case 4:
+			d.result.Data = r.bytes()
 		default:
 			r.unknown("Recent")
 		}

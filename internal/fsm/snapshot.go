@@ -36,6 +36,13 @@ const (
 	recordTopic   = 6
 	recordRecent  = 7
 	recordFooter  = 8
+	recordKey     = 9
+	recordSession = 10
+	recordDelay   = 11
+	recordKeyTomb = 12
+
+	recordQuery      = 13
+	recordCoordinate = 14
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -105,6 +112,18 @@ func (sw *snapshotWriter) value(v any) error {
 		return sw.record(recordCARoot, func(w *writer) { w.root(v) })
 	case state.TopicRecord:
 		return sw.record(recordTopic, func(w *writer) { w.topic(&v) })
+	case *model.KVEntry:
+		return sw.record(recordKey, func(w *writer) { w.kvEntry(v) })
+	case *model.Session:
+		return sw.record(recordSession, func(w *writer) { w.session(v) })
+	case *model.LockDelay:
+		return sw.record(recordDelay, func(w *writer) { w.lockDelay(v) })
+	case *model.Query:
+		return sw.record(recordQuery, func(w *writer) { w.query(v) })
+	case *model.NodeCoordinate:
+		return sw.record(recordCoordinate, func(w *writer) { w.nodeCoordinate(v) })
+	case state.KeyTombRecord:
+		return sw.record(recordKeyTomb, func(w *writer) { w.keyTomb(&v) })
 	}
 	return fmt.Errorf("unknown record %T", v)
 }
@@ -152,6 +171,7 @@ type snapshotReader struct {
 	sum      hash.Hash32
 	names    *names
 	restorer *state.Restorer
+	parsed   state.Header
 	recent   *recent
 	records  uint64 // read so far
 	done     bool   // the footer was read
@@ -242,6 +262,29 @@ func (sr *snapshotReader) value(b []byte) error {
 	case recordTopic:
 		v := m.topic()
 		return sr.add(v, m.err)
+	case recordKey:
+		v := new(model.KVEntry)
+		m.kvEntry(v)
+		return sr.add(v, m.err)
+	case recordSession:
+		v := new(model.Session)
+		m.session(v)
+		return sr.add(v, m.err)
+	case recordDelay:
+		v := new(model.LockDelay)
+		m.lockDelay(v)
+		return sr.add(v, m.err)
+	case recordKeyTomb:
+		v := m.keyTomb()
+		return sr.add(v, m.err)
+	case recordQuery:
+		v := new(model.Query)
+		m.query(v)
+		return sr.add(v, m.err)
+	case recordCoordinate:
+		v := new(model.NodeCoordinate)
+		m.nodeCoordinate(v)
+		return sr.add(v, m.err)
 	case recordRecent:
 		v := m.doneRecord()
 		if _, twice := sr.recent.find(v.id); m.err == nil && (twice || len(sr.recent.ring) == maxRecent) {
@@ -268,6 +311,7 @@ func (sr *snapshotReader) header(m *reader) (err error) {
 	if m.err != nil {
 		return m.err
 	}
+	sr.parsed = h
 	sr.restorer, err = state.NewRestorer(h)
 	return err
 }

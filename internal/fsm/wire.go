@@ -75,6 +75,15 @@ func (w *writer) optional(num protowire.Number, b []byte) {
 	w.buf = protowire.AppendBytes(w.buf, b)
 }
 
+// key writes bytes that are a string in Go: keys are any bytes.
+func (w *writer) key(num protowire.Number, s string) {
+	if s == "" {
+		return
+	}
+	w.buf = protowire.AppendTag(w.buf, num, protowire.BytesType)
+	w.buf = protowire.AppendString(w.buf, s)
+}
+
 func (w *writer) uint(num protowire.Number, v uint64) {
 	if v == 0 {
 		return

@@ -25,6 +25,10 @@ type Config struct {
 	// RejoinAfterLeave joins the former members at start also after a graceful
 	// leave.
 	RejoinAfterLeave bool
+	// OnMessage is called for each message that an agent of the LAN pool has sent with
+	// Broadcast, also for this agent's own, in the order of arrival and one at a time. It
+	// holds up the pool's events, so it must not wait. Nil: messages are dropped.
+	OnMessage func(Message)
 
 	Logger   *slog.Logger          // nil: silent
 	Registry prometheus.Registerer // nil: no metrics

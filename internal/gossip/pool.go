@@ -31,6 +31,7 @@ type pool struct {
 	serf   *serf.Serf
 	in     chan serf.Event
 	out    chan<- Event
+	heard  func(Message) // nil: nobody listens
 	logger *slog.Logger
 	m      *metrics
 
@@ -53,7 +54,7 @@ func (p *pool) name() string { return poolName(p.wan) }
 // openPool starts a serf instance and its goroutines.
 func openPool(cfg *Config, pc PoolConfig, wan bool, wanPort int, out chan<- Event, m *metrics) (*pool, error) {
 	p := &pool{
-		wan: wan, out: out, m: m,
+		wan: wan, out: out, m: m, heard: cfg.OnMessage,
 		in:        make(chan serf.Event, serfBacklog),
 		logger:    cfg.Logger.With("pool", poolName(wan)),
 		conflicts: make(chan struct{}, 1),
@@ -188,9 +189,13 @@ func (p *pool) pump() {
 }
 
 func (p *pool) enqueue(queue *eventQueue, e serf.Event) {
+	if ue, ok := e.(serf.UserEvent); ok {
+		p.hear(ue)
+		return
+	}
 	me, ok := e.(serf.MemberEvent)
 	if !ok {
-		return // user events and queries are not used yet
+		return // serf's own queries
 	}
 	kind := eventTypes[me.Type]
 	for _, m := range me.Members {

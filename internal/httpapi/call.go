@@ -38,6 +38,10 @@ func (c *call) begin() error {
 
 // otherMethod answers for methods that a path does not have.
 func (c *call) otherMethod(e *endpoint) {
+	if e.path == querySpecific && c.r.Method != http.MethodOptions {
+		_ = c.queryMethod() // it has answered
+		return
+	}
 	h := c.w.Header()
 	h["Allow"] = e.allow
 	if c.r.Method == http.MethodOptions {
@@ -50,10 +54,15 @@ func (c *call) otherMethod(e *endpoint) {
 
 // body reads the whole request body within its limits of size and time.
 func (c *call) body() ([]byte, error) {
-	limit := c.s.cfg.MaxBody
+	return c.bodyUpTo(c.s.cfg.MaxBody, func(int64) error { return tooLarge(c.s.cfg.MaxBody) })
+}
+
+// bodyUpTo is body with a limit of its own. Refuse makes the error for a body that is
+// larger; size is what is known of it.
+func (c *call) bodyUpTo(limit int64, refuse func(size int64) error) ([]byte, error) {
 	if c.r.ContentLength > limit {
 		c.w.Header()["Connection"] = []string{"close"}
-		return nil, tooLarge(limit)
+		return nil, refuse(c.r.ContentLength)
 	}
 	rc := http.NewResponseController(c.w)
 	// Not every writer has deadlines (tests' recorders don't); the limit of size
@@ -65,7 +74,7 @@ func (c *call) body() ([]byte, error) {
 	if err != nil {
 		var big *http.MaxBytesError
 		if errors.As(err, &big) {
-			return nil, tooLarge(limit)
+			return nil, refuse(limit + 1)
 		}
 		return nil, model.Errorf(model.KindInvalid, "Request decode failed: read the body: %v", err)
 	}

@@ -56,6 +56,9 @@ type Agent interface {
 	Reload(ctx context.Context) error
 	Version() wire.AgentVersion
 	Host(ctx context.Context) (any, error)
+	// Monitor follows the log from now on; lines are lost, not queued, for a slow
+	// reader. The caller calls stop.
+	Monitor(level slog.Level, json bool) (lines <-chan []byte, stop func())
 	Metrics(ctx context.Context) (any, error)
 	// WriteMetrics writes Prometheus' text format.
 	WriteMetrics(ctx context.Context, w io.Writer) error
@@ -67,7 +70,13 @@ type Config struct {
 	Catalog Catalog
 	Local   Local
 	Agent   Agent
+	Keys    Keys
+	Txns    Txns
+	Queries Queries
+	Events  Events
 	Logger  *slog.Logger
+
+	Coordinates Coordinates
 
 	Datacenter string
 	// DefaultPolicy is told to clients with every answer.
@@ -77,6 +86,9 @@ type Config struct {
 	// TranslateWANAddrs is told to clients; the addresses themselves change only
 	// in answers from other datacenters.
 	TranslateWANAddrs bool
+
+	// EnableDebug serves profiles below /debug/pprof.
+	EnableDebug bool
 
 	ResponseHeaders map[string]string
 	// BlockEndpoints are path prefixes that are refused.
@@ -89,6 +101,13 @@ type Config struct {
 	BodyTimeout time.Duration
 	// MaxWait bounds waits on the agent's own services, as lookup does for others.
 	MaxWait time.Duration
+
+	// Node is the own node: that of sessions which name none.
+	Node string
+	// MaxValue bounds the values of keys, MaxTxnBody the bodies of transactions and
+	// MaxTxnOps the operations in one.
+	MaxValue, MaxTxnBody int64
+	MaxTxnOps            int
 }
 
 // DefaultConfig has Consul's defaults where it has any.
@@ -100,5 +119,8 @@ func DefaultConfig() Config {
 		MaxBody:     4 << 20,
 		BodyTimeout: 30 * time.Second,
 		MaxWait:     10 * time.Minute,
+		MaxValue:    512 << 10,
+		MaxTxnBody:  512 << 10,
+		MaxTxnOps:   128,
 	}
 }

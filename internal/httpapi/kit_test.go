@@ -247,6 +247,8 @@ type fakeAgent struct {
 	leader string
 	called string
 	err    error
+	lines  chan []byte // of the monitor
+	tapped chan string // what the monitor asked for; closed when it stopped
 }
 
 func (f *fakeAgent) Self(context.Context) (*wire.AgentSelf, error) {
@@ -276,6 +278,11 @@ func (f *fakeAgent) ForceLeave(_ context.Context, n string, prune, wan bool) err
 }
 func (f *fakeAgent) Reload(context.Context) error { return f.note("reload") }
 func (f *fakeAgent) Version() wire.AgentVersion   { return wire.AgentVersion{HumanVersion: "1.21.4"} }
+func (f *fakeAgent) Monitor(level slog.Level, json bool) (<-chan []byte, func()) {
+	f.tapped <- fmt.Sprint(level, json)
+	return f.lines, func() { close(f.tapped) }
+}
+
 func (f *fakeAgent) Host(context.Context) (any, error) {
 	return map[string]any{"Memory": nil}, nil
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -49,10 +50,10 @@ func NewServer(h http.Handler, c ServerConfig) *http.Server {
 	}
 }
 
-// LimitPerClient is a listener that closes new connections of an address which has
-// limit of them open already. Clients without an IP address, on a Unix socket, are
-// not limited. A limit of 0 is none. Refused is called for each connection that is
-// closed; it may be nil.
+// LimitPerClient is a listener that refuses new connections of an address which has
+// limit of them open already, with an answer that names the limit. Clients without an IP address, on a Unix socket, are
+// not limited. A limit of 0 is none. Refused is called for each of them; it may be
+// nil.
 func LimitPerClient(l net.Listener, limit int, refused func(netip.Addr)) net.Listener {
 	if limit <= 0 {
 		return l
@@ -86,9 +87,21 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		if l.take(addr) {
 			return &limitedConn{Conn: conn, release: sync.OnceFunc(func() { l.give(addr) })}, nil
 		}
-		_ = conn.Close() // the refusal is all there is to tell
+		l.tell(conn, addr)
 		l.refused(addr)
 	}
+}
+
+const tooMany = "HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s"
+
+// tell closes a connection with an answer that names the limit: a bare close looks
+// like a fault of the network. A client that does not read it must not hold up
+// the others.
+func (l *limitListener) tell(conn net.Conn, addr netip.Addr) {
+	text := fmt.Sprintf("more than %d connections from %s: close some, or raise limits.http_max_conns_per_client\n", l.limit, addr)
+	_ = conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	_, _ = fmt.Fprintf(conn, tooMany, len(text), text)
+	_ = conn.Close()
 }
 
 func (l *limitListener) take(addr netip.Addr) bool {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"strings"
 	"testing"
 )
 
@@ -46,8 +47,9 @@ func TestLimitPerClient(t *testing.T) {
 	if a := <-refused; a != netip.MustParseAddr("127.0.0.1") {
 		t.Errorf("refused %s", a)
 	}
-	if _, err := third.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("the third connection is open: %v", err)
+	answer, err := io.ReadAll(third)
+	if err != nil || !strings.Contains(string(answer), "429") || !strings.Contains(string(answer), "limits.http_max_conns_per_client") {
+		t.Errorf("the third connection got %q, %v; want 429 and the limit's name", answer, err)
 	}
 	_ = first.Close()
 	_ = first.Close() // counts once

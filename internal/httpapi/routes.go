@@ -57,12 +57,43 @@ var routes = []route{
 	{get, "/v1/health/connect/", healthConnect, acl.Service, acl.Read, blocks | caches},
 	{get, "/v1/health/ingress/", healthIngress, acl.Service, acl.Read, blocks | caches},
 
+	{get, "/v1/kv", kvRoot, acl.Key, acl.Read, 0},
+	{put, "/v1/kv", kvRoot, acl.Key, acl.Write, 0},
+	{del, "/v1/kv", kvRoot, acl.Key, acl.Write, 0},
+	{get, "/v1/kv/", kvGet, acl.Key, acl.Read, blocks},
+	{put, "/v1/kv/", kvPut, acl.Key, acl.Write, 0},
+	{del, "/v1/kv/", kvDelete, acl.Key, acl.Write, 0},
+	{put, "/v1/txn", txn, acl.Key, acl.Write, 0},
+
+	{put, "/v1/session/create", sessionCreate, acl.Session, acl.Write, 0},
+	{put, "/v1/session/destroy/", sessionDestroy, acl.Session, acl.Write, 0},
+	{put, "/v1/session/renew/", sessionRenew, acl.Session, acl.Write, 0},
+	{get, "/v1/session/info/", sessionInfo, acl.Session, acl.Read, blocks | tellsIndex},
+	{get, "/v1/session/node/", sessionNode, acl.Session, acl.Read, blocks | tellsIndex},
+	{get, "/v1/session/list", sessionList, acl.Session, acl.Read, blocks | tellsIndex},
+
+	{get, "/v1/query", queryList, acl.Query, acl.Read, blocks | tellsIndex},
+	{post, "/v1/query", queryCreate, acl.Query, acl.Write, 0},
+	{get, querySpecific, queryGet, acl.Query, acl.Read, blocks | tellsIndex},
+	{put, querySpecific, queryPut, acl.Query, acl.Write, 0},
+	{del, querySpecific, queryDelete, acl.Query, acl.Write, 0},
+
+	{put, "/v1/event/fire/", eventFire, acl.UserEvent, acl.Write, 0},
+	{get, "/v1/event/list", eventList, acl.UserEvent, acl.Read, blocks},
+
+	{get, "/v1/coordinate/datacenters", coordinateDatacenters, acl.Node, acl.Read, 0},
+	{get, "/v1/coordinate/nodes", coordinateNodes, acl.Node, acl.Read, blocks},
+	{get, "/v1/coordinate/node/", coordinateNode, acl.Node, acl.Read, blocks},
+	{put, "/v1/coordinate/update", coordinateUpdate, acl.Node, acl.Write, 0},
+
 	{get, "/v1/connect/ca/roots", connectRoots, 0, 0, blocks | tellsIndex},
 
 	{get, "/v1/agent/self", agentSelf, acl.Agent, acl.Read, 0},
 	{get, "/v1/agent/host", agentHost, acl.Operator, acl.Read, 0},
 	{get, "/v1/agent/version", agentVersion, acl.Agent, acl.Read, 0},
 	{get, "/v1/agent/metrics", agentMetrics, acl.Agent, acl.Read, 0},
+	{get, "/debug/pprof/", profile, acl.Operator, acl.Read, 0},
+	{get, "/v1/agent/monitor", agentMonitor, acl.Agent, acl.Read, 0},
 	{get, "/v1/agent/members", agentMembers, acl.Node, acl.Read, 0},
 	{put, "/v1/agent/join/", agentJoin, acl.Agent, acl.Write, 0},
 	{put, "/v1/agent/leave", agentLeave, acl.Agent, acl.Write, 0},

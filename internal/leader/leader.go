@@ -41,6 +41,7 @@ type Config struct {
 	Self       string // name of this server's node
 	Writer     Writer
 	Catalog    Catalog
+	Clocked    Clocked // nil: nothing ends by time
 	Voters     Voters
 	Members    func() []gossip.Member
 	// Changed tells that a member joined, left, failed or changed its tags.
@@ -58,7 +59,8 @@ const DefaultInterval = time.Minute
 
 // Leader does the leader's duties.
 type Leader struct {
-	cfg Config
+	cfg    Config
+	timers *timers
 }
 
 // New makes the duties of one server.
@@ -66,12 +68,20 @@ func New(cfg Config) *Leader {
 	if cfg.Interval == 0 {
 		cfg.Interval = DefaultInterval
 	}
-	return &Leader{cfg: cfg}
+	return &Leader{cfg: cfg, timers: newTimers(cfg.Clocked)}
+}
+
+// Renew starts a session's time to live anew and returns the session. It answers once
+// this server is known to have led after the call; NotLeader sends the caller on.
+func (l *Leader) Renew(ctx context.Context, id string) (*model.Session, error) {
+	return l.timers.renew(ctx, id)
 }
 
 // Run works until ctx ends. It calls established once the catalog holds this
 // server and the mesh its root: from then on clients may rely on both.
 func (l *Leader) Run(ctx context.Context, established func()) {
+	defer l.keepTime(ctx)()
+
 	backoff := retry.Backoff{Min: 50 * time.Millisecond, Max: 5 * time.Second, Jitter: 0.5}
 	for {
 		err := l.establish(ctx)
@@ -103,6 +113,19 @@ func (l *Leader) Run(ctx context.Context, established func()) {
 			return
 		}
 	}
+}
+
+// keepTime starts the timers and returns what awaits their end.
+func (l *Leader) keepTime(ctx context.Context) (wait func()) {
+	if l.cfg.Clocked == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.timers.run(ctx)
+	}()
+	return func() { <-done }
 }
 
 func (l *Leader) establish(ctx context.Context) error {

@@ -57,6 +57,14 @@ func allowsAll(auth acl.Authorizer, kind model.TopicKind) bool {
 		return auth.AllowsAll(acl.Service, acl.Read)
 	case model.TopicCARoots:
 		return true // public by nature: clients verify each other with them
+	case model.TopicQueries:
+		return auth.AllowsAll(acl.Query, acl.Read)
+	case model.TopicCoordinates:
+		return auth.AllowsAll(acl.Node, acl.Read)
+	case model.TopicKVKey, model.TopicKVPrefix:
+		return auth.AllowsAll(acl.Key, acl.Read)
+	case model.TopicSessions, model.TopicSession, model.TopicNodeSessions:
+		return auth.AllowsAll(acl.Session, acl.Read)
 	}
 	return auth.AllowsAll(acl.Node, acl.Read) && auth.AllowsAll(acl.Service, acl.Read)
 }
@@ -79,6 +87,14 @@ func permit(auth acl.Authorizer, item *view.Item) *view.Item {
 		visible = service(v.Name)
 	case *model.CARoot:
 		visible = true
+	case *model.KVEntry:
+		visible = auth.Allowed(acl.Key, v.Key, acl.Read)
+	case *model.Query:
+		visible = auth.Allowed(acl.Query, v.Name, acl.Read)
+	case *model.NodeCoordinate:
+		visible = node(v.Node)
+	case *model.Session:
+		visible = auth.Allowed(acl.Session, v.Node, acl.Read)
 	case *model.NodeServices:
 		if node(v.Node.Name) {
 			return permitServices(v, item, service)
@@ -115,6 +131,9 @@ func (l *Lookup) nearest(from string) func([]*view.Item) {
 	distance := func(to string) time.Duration {
 		if l.config.Distance != nil {
 			if d, ok := l.config.Distance(from, to); ok {
+				if model.Fold(to) == model.Fold(from) {
+					return 0 // estimates say that even the own node has a height to climb
+				}
 				return d
 			}
 		}

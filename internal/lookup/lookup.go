@@ -21,6 +21,9 @@ type Config struct {
 	Node       string  // the own node: what near=_agent means
 	Catalog    Catalog // nil: node metadata of checks, and services by instance, can't be asked for
 
+	// Reader is for transactions; nil where none are asked for.
+	Reader Reader
+
 	// Ready reports whether the local state may be shown at all. Nil: always.
 	Ready func() bool
 	// Distance is the estimated round-trip time between two nodes, false if it is
@@ -110,7 +113,7 @@ func (l *Lookup) Find(ctx context.Context, r *Request, a *Answer) error {
 		rec.Add("permission", "token refused")
 		return err
 	}
-	shared := allowsAll(auth, r.Topic.Kind)
+	shared := r.all || allowsAll(auth, r.Topic.Kind)
 	if rec != nil {
 		rec.Addf("permission", "everything of the topic: %t", shared)
 	}

@@ -37,6 +37,9 @@ type Request struct {
 	MaxStale   time.Duration // with ModeStale: 0 is no bound
 	MinIndex   uint64        // answer once the topic's index has passed this; 0: at once
 	Wait       time.Duration // bound for MinIndex; 0: the default; capped and jittered by lookup
+
+	// all: nothing is hidden, since the caller is shown only what follows from it.
+	all bool
 }
 
 // Answer is what a lookup found.

@@ -27,7 +27,7 @@ const (
 )
 
 // Error is an error with a kind and, where the caller can act on it, the name of
-// the offending field. Text is the whole message for the client.
+// the offending field or one of the codes in kv.go. Text is the whole message for the client.
 type Error struct {
 	Kind  ErrorKind
 	Field string

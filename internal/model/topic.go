@@ -15,6 +15,15 @@ const (
 	TopicServiceCheck TopicKind = 8 // the checks of one service, for /v1/health/checks/:service
 	TopicNodeChecks   TopicKind = 9 // the checks of one node, for /v1/health/node/:node
 	TopicCARoots      TopicKind = 10
+	TopicKVKey        TopicKind = 11 // one key; Name is the key, any bytes
+	TopicKVPrefix     TopicKind = 12 // all keys that begin with Name; the state reports keys only
+	TopicSessions     TopicKind = 13 // all sessions; Name is empty
+	TopicSession      TopicKind = 14 // one session; Name is its id
+	TopicNodeSessions TopicKind = 15 // the sessions of one node; Name is the folded node name
+	TopicTimers       TopicKind = 16 // sessions and lock delays that the leader ends; Name is empty
+	TopicState        TopicKind = 17 // everything: has an index, no items, and is never reported
+	TopicQueries      TopicKind = 18 // all prepared queries; Name is empty
+	TopicCoordinates  TopicKind = 19 // where nodes are in the network; Name is empty
 )
 
 // Topic names one thing that can be watched. It has an index also while the
@@ -47,7 +56,7 @@ func Fold(name string) string {
 // reports are in this form, so everyone who keys by topic must make it here.
 func NewTopic(kind TopicKind, name string) Topic {
 	switch kind {
-	case TopicNode, TopicNodeChecks, TopicService, TopicConnect, TopicServiceCheck:
+	case TopicNode, TopicNodeChecks, TopicService, TopicConnect, TopicServiceCheck, TopicNodeSessions:
 		return Topic{Kind: kind, Name: Fold(name)}
 	}
 	return Topic{Kind: kind, Name: name}

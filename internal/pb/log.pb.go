@@ -35,6 +35,15 @@ type Command struct {
 	//	*Command_Register
 	//	*Command_Deregister
 	//	*Command_SetCaRoots
+	//	*Command_Kv
+	//	*Command_CreateSession
+	//	*Command_DestroySession
+	//	*Command_Expire
+	//	*Command_Txn
+	//	*Command_RenewSession
+	//	*Command_SetQuery
+	//	*Command_DeleteQuery
+	//	*Command_UpdateCoordinates
 	Op            isCommand_Op `protobuf_oneof:"op"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -111,6 +120,87 @@ func (x *Command) GetSetCaRoots() *CARootSet {
 	return nil
 }
 
+func (x *Command) GetKv() *KVOp {
+	if x != nil {
+		if x, ok := x.Op.(*Command_Kv); ok {
+			return x.Kv
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetCreateSession() *SessionCreation {
+	if x != nil {
+		if x, ok := x.Op.(*Command_CreateSession); ok {
+			return x.CreateSession
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetDestroySession() *SessionDestruction {
+	if x != nil {
+		if x, ok := x.Op.(*Command_DestroySession); ok {
+			return x.DestroySession
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetExpire() *Expiry {
+	if x != nil {
+		if x, ok := x.Op.(*Command_Expire); ok {
+			return x.Expire
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetTxn() *Txn {
+	if x != nil {
+		if x, ok := x.Op.(*Command_Txn); ok {
+			return x.Txn
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetRenewSession() *SessionRenewal {
+	if x != nil {
+		if x, ok := x.Op.(*Command_RenewSession); ok {
+			return x.RenewSession
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetSetQuery() *QuerySet {
+	if x != nil {
+		if x, ok := x.Op.(*Command_SetQuery); ok {
+			return x.SetQuery
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetDeleteQuery() *QueryDeletion {
+	if x != nil {
+		if x, ok := x.Op.(*Command_DeleteQuery); ok {
+			return x.DeleteQuery
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetUpdateCoordinates() *CoordinateUpdate {
+	if x != nil {
+		if x, ok := x.Op.(*Command_UpdateCoordinates); ok {
+			return x.UpdateCoordinates
+		}
+	}
+	return nil
+}
+
 type isCommand_Op interface {
 	isCommand_Op()
 }
@@ -127,11 +217,65 @@ type Command_SetCaRoots struct {
 	SetCaRoots *CARootSet `protobuf:"bytes,4,opt,name=set_ca_roots,json=setCaRoots,proto3,oneof"`
 }
 
+type Command_Kv struct {
+	Kv *KVOp `protobuf:"bytes,5,opt,name=kv,proto3,oneof"`
+}
+
+type Command_CreateSession struct {
+	CreateSession *SessionCreation `protobuf:"bytes,6,opt,name=create_session,json=createSession,proto3,oneof"`
+}
+
+type Command_DestroySession struct {
+	DestroySession *SessionDestruction `protobuf:"bytes,7,opt,name=destroy_session,json=destroySession,proto3,oneof"`
+}
+
+type Command_Expire struct {
+	Expire *Expiry `protobuf:"bytes,8,opt,name=expire,proto3,oneof"`
+}
+
+type Command_Txn struct {
+	Txn *Txn `protobuf:"bytes,9,opt,name=txn,proto3,oneof"`
+}
+
+type Command_RenewSession struct {
+	RenewSession *SessionRenewal `protobuf:"bytes,10,opt,name=renew_session,json=renewSession,proto3,oneof"` // between servers only, never in the log
+}
+
+type Command_SetQuery struct {
+	SetQuery *QuerySet `protobuf:"bytes,11,opt,name=set_query,json=setQuery,proto3,oneof"`
+}
+
+type Command_DeleteQuery struct {
+	DeleteQuery *QueryDeletion `protobuf:"bytes,12,opt,name=delete_query,json=deleteQuery,proto3,oneof"`
+}
+
+type Command_UpdateCoordinates struct {
+	UpdateCoordinates *CoordinateUpdate `protobuf:"bytes,13,opt,name=update_coordinates,json=updateCoordinates,proto3,oneof"`
+}
+
 func (*Command_Register) isCommand_Op() {}
 
 func (*Command_Deregister) isCommand_Op() {}
 
 func (*Command_SetCaRoots) isCommand_Op() {}
+
+func (*Command_Kv) isCommand_Op() {}
+
+func (*Command_CreateSession) isCommand_Op() {}
+
+func (*Command_DestroySession) isCommand_Op() {}
+
+func (*Command_Expire) isCommand_Op() {}
+
+func (*Command_Txn) isCommand_Op() {}
+
+func (*Command_RenewSession) isCommand_Op() {}
+
+func (*Command_SetQuery) isCommand_Op() {}
+
+func (*Command_DeleteQuery) isCommand_Op() {}
+
+func (*Command_UpdateCoordinates) isCommand_Op() {}
 
 type Meta struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -413,6 +557,1928 @@ func (x *CARootSet) GetExpectIndex() uint64 {
 	return 0
 }
 
+// KVOp is one operation on a key. Keys are any bytes.
+type KVOp struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Verb          uint64                 `protobuf:"varint,1,opt,name=verb,proto3" json:"verb,omitempty"` // model.KVVerb
+	Key           []byte                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	Value         []byte                 `protobuf:"bytes,3,opt,name=value,proto3,oneof" json:"value,omitempty"`
+	Flags         uint64                 `protobuf:"varint,4,opt,name=flags,proto3" json:"flags,omitempty"`
+	Session       string                 `protobuf:"bytes,5,opt,name=session,proto3" json:"session,omitempty"`
+	Index         uint64                 `protobuf:"varint,6,opt,name=index,proto3" json:"index,omitempty"`
+	Fence         *Fence                 `protobuf:"bytes,7,opt,name=fence,proto3" json:"fence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KVOp) Reset() {
+	*x = KVOp{}
+	mi := &file_log_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KVOp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KVOp) ProtoMessage() {}
+
+func (x *KVOp) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KVOp.ProtoReflect.Descriptor instead.
+func (*KVOp) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *KVOp) GetVerb() uint64 {
+	if x != nil {
+		return x.Verb
+	}
+	return 0
+}
+
+func (x *KVOp) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+func (x *KVOp) GetValue() []byte {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *KVOp) GetFlags() uint64 {
+	if x != nil {
+		return x.Flags
+	}
+	return 0
+}
+
+func (x *KVOp) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *KVOp) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *KVOp) GetFence() *Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+type Fence struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           []byte                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Token         uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fence) Reset() {
+	*x = Fence{}
+	mi := &file_log_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fence) ProtoMessage() {}
+
+func (x *Fence) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fence.ProtoReflect.Descriptor instead.
+func (*Fence) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Fence) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+func (x *Fence) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+type SessionCreation struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Session       *Session               `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionCreation) Reset() {
+	*x = SessionCreation{}
+	mi := &file_log_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionCreation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionCreation) ProtoMessage() {}
+
+func (x *SessionCreation) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionCreation.ProtoReflect.Descriptor instead.
+func (*SessionCreation) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SessionCreation) GetSession() *Session {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+type SessionDestruction struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionDestruction) Reset() {
+	*x = SessionDestruction{}
+	mi := &file_log_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionDestruction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionDestruction) ProtoMessage() {}
+
+func (x *SessionDestruction) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionDestruction.ProtoReflect.Descriptor instead.
+func (*SessionDestruction) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SessionDestruction) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type SessionRenewal struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionRenewal) Reset() {
+	*x = SessionRenewal{}
+	mi := &file_log_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionRenewal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionRenewal) ProtoMessage() {}
+
+func (x *SessionRenewal) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionRenewal.ProtoReflect.Descriptor instead.
+func (*SessionRenewal) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SessionRenewal) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type Expiry struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Sessions      []string               `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	Delays        []*LockDelay           `protobuf:"bytes,2,rep,name=delays,proto3" json:"delays,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Expiry) Reset() {
+	*x = Expiry{}
+	mi := &file_log_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Expiry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Expiry) ProtoMessage() {}
+
+func (x *Expiry) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Expiry.ProtoReflect.Descriptor instead.
+func (*Expiry) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Expiry) GetSessions() []string {
+	if x != nil {
+		return x.Sessions
+	}
+	return nil
+}
+
+func (x *Expiry) GetDelays() []*LockDelay {
+	if x != nil {
+		return x.Delays
+	}
+	return nil
+}
+
+type Txn struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ops           []*TxnOp               `protobuf:"bytes,1,rep,name=ops,proto3" json:"ops,omitempty"`
+	Fence         *Fence                 `protobuf:"bytes,2,opt,name=fence,proto3" json:"fence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Txn) Reset() {
+	*x = Txn{}
+	mi := &file_log_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Txn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Txn) ProtoMessage() {}
+
+func (x *Txn) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Txn.ProtoReflect.Descriptor instead.
+func (*Txn) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Txn) GetOps() []*TxnOp {
+	if x != nil {
+		return x.Ops
+	}
+	return nil
+}
+
+func (x *Txn) GetFence() *Fence {
+	if x != nil {
+		return x.Fence
+	}
+	return nil
+}
+
+type TxnOp struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Op:
+	//
+	//	*TxnOp_Kv
+	//	*TxnOp_Node
+	//	*TxnOp_Service
+	//	*TxnOp_Check
+	//	*TxnOp_Session
+	Op            isTxnOp_Op `protobuf_oneof:"op"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TxnOp) Reset() {
+	*x = TxnOp{}
+	mi := &file_log_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TxnOp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TxnOp) ProtoMessage() {}
+
+func (x *TxnOp) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TxnOp.ProtoReflect.Descriptor instead.
+func (*TxnOp) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *TxnOp) GetOp() isTxnOp_Op {
+	if x != nil {
+		return x.Op
+	}
+	return nil
+}
+
+func (x *TxnOp) GetKv() *KVOp {
+	if x != nil {
+		if x, ok := x.Op.(*TxnOp_Kv); ok {
+			return x.Kv
+		}
+	}
+	return nil
+}
+
+func (x *TxnOp) GetNode() *NodeOp {
+	if x != nil {
+		if x, ok := x.Op.(*TxnOp_Node); ok {
+			return x.Node
+		}
+	}
+	return nil
+}
+
+func (x *TxnOp) GetService() *ServiceOp {
+	if x != nil {
+		if x, ok := x.Op.(*TxnOp_Service); ok {
+			return x.Service
+		}
+	}
+	return nil
+}
+
+func (x *TxnOp) GetCheck() *CheckOp {
+	if x != nil {
+		if x, ok := x.Op.(*TxnOp_Check); ok {
+			return x.Check
+		}
+	}
+	return nil
+}
+
+func (x *TxnOp) GetSession() *SessionOp {
+	if x != nil {
+		if x, ok := x.Op.(*TxnOp_Session); ok {
+			return x.Session
+		}
+	}
+	return nil
+}
+
+type isTxnOp_Op interface {
+	isTxnOp_Op()
+}
+
+type TxnOp_Kv struct {
+	Kv *KVOp `protobuf:"bytes,1,opt,name=kv,proto3,oneof"`
+}
+
+type TxnOp_Node struct {
+	Node *NodeOp `protobuf:"bytes,2,opt,name=node,proto3,oneof"`
+}
+
+type TxnOp_Service struct {
+	Service *ServiceOp `protobuf:"bytes,3,opt,name=service,proto3,oneof"`
+}
+
+type TxnOp_Check struct {
+	Check *CheckOp `protobuf:"bytes,4,opt,name=check,proto3,oneof"`
+}
+
+type TxnOp_Session struct {
+	Session *SessionOp `protobuf:"bytes,5,opt,name=session,proto3,oneof"`
+}
+
+func (*TxnOp_Kv) isTxnOp_Op() {}
+
+func (*TxnOp_Node) isTxnOp_Op() {}
+
+func (*TxnOp_Service) isTxnOp_Op() {}
+
+func (*TxnOp_Check) isTxnOp_Op() {}
+
+func (*TxnOp_Session) isTxnOp_Op() {}
+
+// The verbs are model.CatalogVerb.
+type NodeOp struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Verb          uint64                 `protobuf:"varint,1,opt,name=verb,proto3" json:"verb,omitempty"`
+	Node          *Node                  `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeOp) Reset() {
+	*x = NodeOp{}
+	mi := &file_log_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeOp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeOp) ProtoMessage() {}
+
+func (x *NodeOp) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeOp.ProtoReflect.Descriptor instead.
+func (*NodeOp) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *NodeOp) GetVerb() uint64 {
+	if x != nil {
+		return x.Verb
+	}
+	return 0
+}
+
+func (x *NodeOp) GetNode() *Node {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+type ServiceOp struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Verb          uint64                 `protobuf:"varint,1,opt,name=verb,proto3" json:"verb,omitempty"`
+	Service       *Service               `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServiceOp) Reset() {
+	*x = ServiceOp{}
+	mi := &file_log_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServiceOp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServiceOp) ProtoMessage() {}
+
+func (x *ServiceOp) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServiceOp.ProtoReflect.Descriptor instead.
+func (*ServiceOp) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ServiceOp) GetVerb() uint64 {
+	if x != nil {
+		return x.Verb
+	}
+	return 0
+}
+
+func (x *ServiceOp) GetService() *Service {
+	if x != nil {
+		return x.Service
+	}
+	return nil
+}
+
+type CheckOp struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Verb          uint64                 `protobuf:"varint,1,opt,name=verb,proto3" json:"verb,omitempty"`
+	Check         *Check                 `protobuf:"bytes,2,opt,name=check,proto3" json:"check,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckOp) Reset() {
+	*x = CheckOp{}
+	mi := &file_log_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckOp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckOp) ProtoMessage() {}
+
+func (x *CheckOp) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckOp.ProtoReflect.Descriptor instead.
+func (*CheckOp) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *CheckOp) GetVerb() uint64 {
+	if x != nil {
+		return x.Verb
+	}
+	return 0
+}
+
+func (x *CheckOp) GetCheck() *Check {
+	if x != nil {
+		return x.Check
+	}
+	return nil
+}
+
+type SessionOp struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Verb          uint64                 `protobuf:"varint,1,opt,name=verb,proto3" json:"verb,omitempty"`
+	Id            string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionOp) Reset() {
+	*x = SessionOp{}
+	mi := &file_log_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionOp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionOp) ProtoMessage() {}
+
+func (x *SessionOp) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionOp.ProtoReflect.Descriptor instead.
+func (*SessionOp) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *SessionOp) GetVerb() uint64 {
+	if x != nil {
+		return x.Verb
+	}
+	return 0
+}
+
+func (x *SessionOp) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type QuerySet struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Query         *Query                 `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
+	Update        bool                   `protobuf:"varint,2,opt,name=update,proto3" json:"update,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QuerySet) Reset() {
+	*x = QuerySet{}
+	mi := &file_log_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QuerySet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QuerySet) ProtoMessage() {}
+
+func (x *QuerySet) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QuerySet.ProtoReflect.Descriptor instead.
+func (*QuerySet) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *QuerySet) GetQuery() *Query {
+	if x != nil {
+		return x.Query
+	}
+	return nil
+}
+
+func (x *QuerySet) GetUpdate() bool {
+	if x != nil {
+		return x.Update
+	}
+	return false
+}
+
+type QueryDeletion struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryDeletion) Reset() {
+	*x = QueryDeletion{}
+	mi := &file_log_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryDeletion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryDeletion) ProtoMessage() {}
+
+func (x *QueryDeletion) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryDeletion.ProtoReflect.Descriptor instead.
+func (*QueryDeletion) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *QueryDeletion) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type CoordinateUpdate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Nodes         []*NodeCoordinate      `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CoordinateUpdate) Reset() {
+	*x = CoordinateUpdate{}
+	mi := &file_log_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CoordinateUpdate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CoordinateUpdate) ProtoMessage() {}
+
+func (x *CoordinateUpdate) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CoordinateUpdate.ProtoReflect.Descriptor instead.
+func (*CoordinateUpdate) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CoordinateUpdate) GetNodes() []*NodeCoordinate {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+// Query is a prepared query.
+type Query struct {
+	state                   protoimpl.MessageState `protogen:"open.v1"`
+	Id                      string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name                    string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Session                 string                 `protobuf:"bytes,3,opt,name=session,proto3" json:"session,omitempty"`
+	Token                   string                 `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
+	TemplateType            string                 `protobuf:"bytes,5,opt,name=template_type,json=templateType,proto3" json:"template_type,omitempty"`
+	TemplateRegexp          string                 `protobuf:"bytes,6,opt,name=template_regexp,json=templateRegexp,proto3" json:"template_regexp,omitempty"`
+	TemplateRemoveEmptyTags bool                   `protobuf:"varint,7,opt,name=template_remove_empty_tags,json=templateRemoveEmptyTags,proto3" json:"template_remove_empty_tags,omitempty"`
+	Service                 *QueryService          `protobuf:"bytes,8,opt,name=service,proto3" json:"service,omitempty"`
+	DnsTtl                  string                 `protobuf:"bytes,9,opt,name=dns_ttl,json=dnsTtl,proto3" json:"dns_ttl,omitempty"`
+	CreateIndex             uint64                 `protobuf:"varint,10,opt,name=create_index,json=createIndex,proto3" json:"create_index,omitempty"`
+	ModifyIndex             uint64                 `protobuf:"varint,11,opt,name=modify_index,json=modifyIndex,proto3" json:"modify_index,omitempty"`
+	unknownFields           protoimpl.UnknownFields
+	sizeCache               protoimpl.SizeCache
+}
+
+func (x *Query) Reset() {
+	*x = Query{}
+	mi := &file_log_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Query) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Query) ProtoMessage() {}
+
+func (x *Query) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Query.ProtoReflect.Descriptor instead.
+func (*Query) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Query) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Query) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Query) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *Query) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *Query) GetTemplateType() string {
+	if x != nil {
+		return x.TemplateType
+	}
+	return ""
+}
+
+func (x *Query) GetTemplateRegexp() string {
+	if x != nil {
+		return x.TemplateRegexp
+	}
+	return ""
+}
+
+func (x *Query) GetTemplateRemoveEmptyTags() bool {
+	if x != nil {
+		return x.TemplateRemoveEmptyTags
+	}
+	return false
+}
+
+func (x *Query) GetService() *QueryService {
+	if x != nil {
+		return x.Service
+	}
+	return nil
+}
+
+func (x *Query) GetDnsTtl() string {
+	if x != nil {
+		return x.DnsTtl
+	}
+	return ""
+}
+
+func (x *Query) GetCreateIndex() uint64 {
+	if x != nil {
+		return x.CreateIndex
+	}
+	return 0
+}
+
+func (x *Query) GetModifyIndex() uint64 {
+	if x != nil {
+		return x.ModifyIndex
+	}
+	return 0
+}
+
+type QueryService struct {
+	state               protoimpl.MessageState `protogen:"open.v1"`
+	Service             string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
+	SamenessGroup       string                 `protobuf:"bytes,2,opt,name=sameness_group,json=samenessGroup,proto3" json:"sameness_group,omitempty"`
+	Peer                string                 `protobuf:"bytes,3,opt,name=peer,proto3" json:"peer,omitempty"`
+	FailoverNearest     int64                  `protobuf:"varint,4,opt,name=failover_nearest,json=failoverNearest,proto3" json:"failover_nearest,omitempty"`
+	FailoverDatacenters *StringList            `protobuf:"bytes,5,opt,name=failover_datacenters,json=failoverDatacenters,proto3" json:"failover_datacenters,omitempty"`
+	FailoverTargets     *QueryTargetList       `protobuf:"bytes,6,opt,name=failover_targets,json=failoverTargets,proto3" json:"failover_targets,omitempty"`
+	OnlyPassing         bool                   `protobuf:"varint,7,opt,name=only_passing,json=onlyPassing,proto3" json:"only_passing,omitempty"`
+	IgnoreCheckIds      *StringList            `protobuf:"bytes,8,opt,name=ignore_check_ids,json=ignoreCheckIds,proto3" json:"ignore_check_ids,omitempty"`
+	Near                string                 `protobuf:"bytes,9,opt,name=near,proto3" json:"near,omitempty"`
+	Tags                *StringList            `protobuf:"bytes,10,opt,name=tags,proto3" json:"tags,omitempty"`
+	NodeMeta            *StringMap             `protobuf:"bytes,11,opt,name=node_meta,json=nodeMeta,proto3" json:"node_meta,omitempty"`
+	ServiceMeta         *StringMap             `protobuf:"bytes,12,opt,name=service_meta,json=serviceMeta,proto3" json:"service_meta,omitempty"`
+	Connect             bool                   `protobuf:"varint,13,opt,name=connect,proto3" json:"connect,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *QueryService) Reset() {
+	*x = QueryService{}
+	mi := &file_log_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryService) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryService) ProtoMessage() {}
+
+func (x *QueryService) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryService.ProtoReflect.Descriptor instead.
+func (*QueryService) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *QueryService) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
+func (x *QueryService) GetSamenessGroup() string {
+	if x != nil {
+		return x.SamenessGroup
+	}
+	return ""
+}
+
+func (x *QueryService) GetPeer() string {
+	if x != nil {
+		return x.Peer
+	}
+	return ""
+}
+
+func (x *QueryService) GetFailoverNearest() int64 {
+	if x != nil {
+		return x.FailoverNearest
+	}
+	return 0
+}
+
+func (x *QueryService) GetFailoverDatacenters() *StringList {
+	if x != nil {
+		return x.FailoverDatacenters
+	}
+	return nil
+}
+
+func (x *QueryService) GetFailoverTargets() *QueryTargetList {
+	if x != nil {
+		return x.FailoverTargets
+	}
+	return nil
+}
+
+func (x *QueryService) GetOnlyPassing() bool {
+	if x != nil {
+		return x.OnlyPassing
+	}
+	return false
+}
+
+func (x *QueryService) GetIgnoreCheckIds() *StringList {
+	if x != nil {
+		return x.IgnoreCheckIds
+	}
+	return nil
+}
+
+func (x *QueryService) GetNear() string {
+	if x != nil {
+		return x.Near
+	}
+	return ""
+}
+
+func (x *QueryService) GetTags() *StringList {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
+func (x *QueryService) GetNodeMeta() *StringMap {
+	if x != nil {
+		return x.NodeMeta
+	}
+	return nil
+}
+
+func (x *QueryService) GetServiceMeta() *StringMap {
+	if x != nil {
+		return x.ServiceMeta
+	}
+	return nil
+}
+
+func (x *QueryService) GetConnect() bool {
+	if x != nil {
+		return x.Connect
+	}
+	return false
+}
+
+type QueryTargetList struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []*QueryTarget         `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryTargetList) Reset() {
+	*x = QueryTargetList{}
+	mi := &file_log_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryTargetList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryTargetList) ProtoMessage() {}
+
+func (x *QueryTargetList) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryTargetList.ProtoReflect.Descriptor instead.
+func (*QueryTargetList) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *QueryTargetList) GetValues() []*QueryTarget {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+type QueryTarget struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Datacenter    string                 `protobuf:"bytes,1,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
+	Peer          string                 `protobuf:"bytes,2,opt,name=peer,proto3" json:"peer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryTarget) Reset() {
+	*x = QueryTarget{}
+	mi := &file_log_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryTarget) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryTarget) ProtoMessage() {}
+
+func (x *QueryTarget) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryTarget.ProtoReflect.Descriptor instead.
+func (*QueryTarget) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *QueryTarget) GetDatacenter() string {
+	if x != nil {
+		return x.Datacenter
+	}
+	return ""
+}
+
+func (x *QueryTarget) GetPeer() string {
+	if x != nil {
+		return x.Peer
+	}
+	return ""
+}
+
+// NodeCoordinate is where a node is. Numbers are IEEE 754 doubles, little endian.
+type NodeCoordinate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Scalars       []byte                 `protobuf:"bytes,2,opt,name=scalars,proto3,oneof" json:"scalars,omitempty"` // error, adjustment, height
+	Vec           []byte                 `protobuf:"bytes,3,opt,name=vec,proto3,oneof" json:"vec,omitempty"`
+	CreateIndex   uint64                 `protobuf:"varint,4,opt,name=create_index,json=createIndex,proto3" json:"create_index,omitempty"`
+	ModifyIndex   uint64                 `protobuf:"varint,5,opt,name=modify_index,json=modifyIndex,proto3" json:"modify_index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeCoordinate) Reset() {
+	*x = NodeCoordinate{}
+	mi := &file_log_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeCoordinate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeCoordinate) ProtoMessage() {}
+
+func (x *NodeCoordinate) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeCoordinate.ProtoReflect.Descriptor instead.
+func (*NodeCoordinate) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *NodeCoordinate) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *NodeCoordinate) GetScalars() []byte {
+	if x != nil {
+		return x.Scalars
+	}
+	return nil
+}
+
+func (x *NodeCoordinate) GetVec() []byte {
+	if x != nil {
+		return x.Vec
+	}
+	return nil
+}
+
+func (x *NodeCoordinate) GetCreateIndex() uint64 {
+	if x != nil {
+		return x.CreateIndex
+	}
+	return 0
+}
+
+func (x *NodeCoordinate) GetModifyIndex() uint64 {
+	if x != nil {
+		return x.ModifyIndex
+	}
+	return 0
+}
+
+type KVEntry struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           []byte                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Value         []byte                 `protobuf:"bytes,2,opt,name=value,proto3,oneof" json:"value,omitempty"`
+	Flags         uint64                 `protobuf:"varint,3,opt,name=flags,proto3" json:"flags,omitempty"`
+	Session       string                 `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`
+	LockIndex     uint64                 `protobuf:"varint,5,opt,name=lock_index,json=lockIndex,proto3" json:"lock_index,omitempty"`
+	Token         uint64                 `protobuf:"varint,6,opt,name=token,proto3" json:"token,omitempty"`
+	CreateIndex   uint64                 `protobuf:"varint,7,opt,name=create_index,json=createIndex,proto3" json:"create_index,omitempty"`
+	ModifyIndex   uint64                 `protobuf:"varint,8,opt,name=modify_index,json=modifyIndex,proto3" json:"modify_index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KVEntry) Reset() {
+	*x = KVEntry{}
+	mi := &file_log_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KVEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KVEntry) ProtoMessage() {}
+
+func (x *KVEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KVEntry.ProtoReflect.Descriptor instead.
+func (*KVEntry) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *KVEntry) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+func (x *KVEntry) GetValue() []byte {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *KVEntry) GetFlags() uint64 {
+	if x != nil {
+		return x.Flags
+	}
+	return 0
+}
+
+func (x *KVEntry) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *KVEntry) GetLockIndex() uint64 {
+	if x != nil {
+		return x.LockIndex
+	}
+	return 0
+}
+
+func (x *KVEntry) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *KVEntry) GetCreateIndex() uint64 {
+	if x != nil {
+		return x.CreateIndex
+	}
+	return 0
+}
+
+func (x *KVEntry) GetModifyIndex() uint64 {
+	if x != nil {
+		return x.ModifyIndex
+	}
+	return 0
+}
+
+type Session struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Node          string                 `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
+	NodeChecks    *StringList            `protobuf:"bytes,4,opt,name=node_checks,json=nodeChecks,proto3" json:"node_checks,omitempty"`
+	ServiceChecks *ServiceCheckList      `protobuf:"bytes,5,opt,name=service_checks,json=serviceChecks,proto3" json:"service_checks,omitempty"`
+	LockDelay     int64                  `protobuf:"varint,6,opt,name=lock_delay,json=lockDelay,proto3" json:"lock_delay,omitempty"` // nanoseconds
+	Behavior      string                 `protobuf:"bytes,7,opt,name=behavior,proto3" json:"behavior,omitempty"`
+	Ttl           string                 `protobuf:"bytes,8,opt,name=ttl,proto3" json:"ttl,omitempty"`
+	CreateIndex   uint64                 `protobuf:"varint,9,opt,name=create_index,json=createIndex,proto3" json:"create_index,omitempty"`
+	ModifyIndex   uint64                 `protobuf:"varint,10,opt,name=modify_index,json=modifyIndex,proto3" json:"modify_index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Session) Reset() {
+	*x = Session{}
+	mi := &file_log_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Session) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Session) ProtoMessage() {}
+
+func (x *Session) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Session.ProtoReflect.Descriptor instead.
+func (*Session) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *Session) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Session) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Session) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *Session) GetNodeChecks() *StringList {
+	if x != nil {
+		return x.NodeChecks
+	}
+	return nil
+}
+
+func (x *Session) GetServiceChecks() *ServiceCheckList {
+	if x != nil {
+		return x.ServiceChecks
+	}
+	return nil
+}
+
+func (x *Session) GetLockDelay() int64 {
+	if x != nil {
+		return x.LockDelay
+	}
+	return 0
+}
+
+func (x *Session) GetBehavior() string {
+	if x != nil {
+		return x.Behavior
+	}
+	return ""
+}
+
+func (x *Session) GetTtl() string {
+	if x != nil {
+		return x.Ttl
+	}
+	return ""
+}
+
+func (x *Session) GetCreateIndex() uint64 {
+	if x != nil {
+		return x.CreateIndex
+	}
+	return 0
+}
+
+func (x *Session) GetModifyIndex() uint64 {
+	if x != nil {
+		return x.ModifyIndex
+	}
+	return 0
+}
+
+type ServiceCheckList struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []*ServiceCheck        `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServiceCheckList) Reset() {
+	*x = ServiceCheckList{}
+	mi := &file_log_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServiceCheckList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServiceCheckList) ProtoMessage() {}
+
+func (x *ServiceCheckList) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServiceCheckList.ProtoReflect.Descriptor instead.
+func (*ServiceCheckList) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ServiceCheckList) GetValues() []*ServiceCheck {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+type ServiceCheck struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Namespace     string                 `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServiceCheck) Reset() {
+	*x = ServiceCheck{}
+	mi := &file_log_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServiceCheck) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServiceCheck) ProtoMessage() {}
+
+func (x *ServiceCheck) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServiceCheck.ProtoReflect.Descriptor instead.
+func (*ServiceCheck) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ServiceCheck) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ServiceCheck) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+type LockDelay struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           []byte                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Delay         int64                  `protobuf:"varint,2,opt,name=delay,proto3" json:"delay,omitempty"` // nanoseconds
+	Index         uint64                 `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockDelay) Reset() {
+	*x = LockDelay{}
+	mi := &file_log_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockDelay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockDelay) ProtoMessage() {}
+
+func (x *LockDelay) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockDelay.ProtoReflect.Descriptor instead.
+func (*LockDelay) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *LockDelay) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+func (x *LockDelay) GetDelay() int64 {
+	if x != nil {
+		return x.Delay
+	}
+	return 0
+}
+
+func (x *LockDelay) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+// Outcome is what a command came to beyond success. It travels between servers and
+// is kept with Recent.
+type Outcome struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Token         uint64                 `protobuf:"varint,1,opt,name=token,proto3" json:"token,omitempty"`
+	Results       []*TxnResult           `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
+	Errors        []*TxnError            `protobuf:"bytes,3,rep,name=errors,proto3" json:"errors,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Outcome) Reset() {
+	*x = Outcome{}
+	mi := &file_log_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Outcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Outcome) ProtoMessage() {}
+
+func (x *Outcome) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
+func (*Outcome) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *Outcome) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *Outcome) GetResults() []*TxnResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+func (x *Outcome) GetErrors() []*TxnError {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
+type TxnResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Result:
+	//
+	//	*TxnResult_Kv
+	//	*TxnResult_Node
+	//	*TxnResult_Service
+	//	*TxnResult_Check
+	//	*TxnResult_Session
+	Result        isTxnResult_Result `protobuf_oneof:"result"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TxnResult) Reset() {
+	*x = TxnResult{}
+	mi := &file_log_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TxnResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TxnResult) ProtoMessage() {}
+
+func (x *TxnResult) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TxnResult.ProtoReflect.Descriptor instead.
+func (*TxnResult) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *TxnResult) GetResult() isTxnResult_Result {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *TxnResult) GetKv() *KVEntry {
+	if x != nil {
+		if x, ok := x.Result.(*TxnResult_Kv); ok {
+			return x.Kv
+		}
+	}
+	return nil
+}
+
+func (x *TxnResult) GetNode() *Node {
+	if x != nil {
+		if x, ok := x.Result.(*TxnResult_Node); ok {
+			return x.Node
+		}
+	}
+	return nil
+}
+
+func (x *TxnResult) GetService() *Service {
+	if x != nil {
+		if x, ok := x.Result.(*TxnResult_Service); ok {
+			return x.Service
+		}
+	}
+	return nil
+}
+
+func (x *TxnResult) GetCheck() *Check {
+	if x != nil {
+		if x, ok := x.Result.(*TxnResult_Check); ok {
+			return x.Check
+		}
+	}
+	return nil
+}
+
+func (x *TxnResult) GetSession() *Session {
+	if x != nil {
+		if x, ok := x.Result.(*TxnResult_Session); ok {
+			return x.Session
+		}
+	}
+	return nil
+}
+
+type isTxnResult_Result interface {
+	isTxnResult_Result()
+}
+
+type TxnResult_Kv struct {
+	Kv *KVEntry `protobuf:"bytes,1,opt,name=kv,proto3,oneof"`
+}
+
+type TxnResult_Node struct {
+	Node *Node `protobuf:"bytes,2,opt,name=node,proto3,oneof"`
+}
+
+type TxnResult_Service struct {
+	Service *Service `protobuf:"bytes,3,opt,name=service,proto3,oneof"`
+}
+
+type TxnResult_Check struct {
+	Check *Check `protobuf:"bytes,4,opt,name=check,proto3,oneof"`
+}
+
+type TxnResult_Session struct {
+	Session *Session `protobuf:"bytes,5,opt,name=session,proto3,oneof"`
+}
+
+func (*TxnResult_Kv) isTxnResult_Result() {}
+
+func (*TxnResult_Node) isTxnResult_Result() {}
+
+func (*TxnResult_Service) isTxnResult_Result() {}
+
+func (*TxnResult_Check) isTxnResult_Result() {}
+
+func (*TxnResult_Session) isTxnResult_Result() {}
+
+type TxnError struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Op            uint64                 `protobuf:"varint,1,opt,name=op,proto3" json:"op,omitempty"`
+	Code          string                 `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	Text          string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TxnError) Reset() {
+	*x = TxnError{}
+	mi := &file_log_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TxnError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TxnError) ProtoMessage() {}
+
+func (x *TxnError) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TxnError.ProtoReflect.Descriptor instead.
+func (*TxnError) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *TxnError) GetOp() uint64 {
+	if x != nil {
+		return x.Op
+	}
+	return 0
+}
+
+func (x *TxnError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *TxnError) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 type Node struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Id              string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -429,7 +2495,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_log_proto_msgTypes[5]
+	mi := &file_log_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -441,7 +2507,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[5]
+	mi := &file_log_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -454,7 +2520,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{5}
+	return file_log_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Node) GetId() string {
@@ -541,7 +2607,7 @@ type Service struct {
 
 func (x *Service) Reset() {
 	*x = Service{}
-	mi := &file_log_proto_msgTypes[6]
+	mi := &file_log_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -553,7 +2619,7 @@ func (x *Service) String() string {
 func (*Service) ProtoMessage() {}
 
 func (x *Service) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[6]
+	mi := &file_log_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -566,7 +2632,7 @@ func (x *Service) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Service.ProtoReflect.Descriptor instead.
 func (*Service) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{6}
+	return file_log_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Service) GetNode() string {
@@ -722,7 +2788,7 @@ type Proxy struct {
 
 func (x *Proxy) Reset() {
 	*x = Proxy{}
-	mi := &file_log_proto_msgTypes[7]
+	mi := &file_log_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -734,7 +2800,7 @@ func (x *Proxy) String() string {
 func (*Proxy) ProtoMessage() {}
 
 func (x *Proxy) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[7]
+	mi := &file_log_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -747,7 +2813,7 @@ func (x *Proxy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Proxy.ProtoReflect.Descriptor instead.
 func (*Proxy) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{7}
+	return file_log_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Proxy) GetDestinationServiceName() string {
@@ -795,7 +2861,7 @@ type Locality struct {
 
 func (x *Locality) Reset() {
 	*x = Locality{}
-	mi := &file_log_proto_msgTypes[8]
+	mi := &file_log_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -807,7 +2873,7 @@ func (x *Locality) String() string {
 func (*Locality) ProtoMessage() {}
 
 func (x *Locality) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[8]
+	mi := &file_log_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -820,7 +2886,7 @@ func (x *Locality) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locality.ProtoReflect.Descriptor instead.
 func (*Locality) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{8}
+	return file_log_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Locality) GetRegion() string {
@@ -862,7 +2928,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_log_proto_msgTypes[9]
+	mi := &file_log_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -874,7 +2940,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[9]
+	mi := &file_log_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -887,7 +2953,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{9}
+	return file_log_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Check) GetNode() string {
@@ -1031,7 +3097,7 @@ type CARoot struct {
 
 func (x *CARoot) Reset() {
 	*x = CARoot{}
-	mi := &file_log_proto_msgTypes[10]
+	mi := &file_log_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1043,7 +3109,7 @@ func (x *CARoot) String() string {
 func (*CARoot) ProtoMessage() {}
 
 func (x *CARoot) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[10]
+	mi := &file_log_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1056,7 +3122,7 @@ func (x *CARoot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CARoot.ProtoReflect.Descriptor instead.
 func (*CARoot) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{10}
+	return file_log_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *CARoot) GetId() string {
@@ -1168,7 +3234,7 @@ type Time struct {
 
 func (x *Time) Reset() {
 	*x = Time{}
-	mi := &file_log_proto_msgTypes[11]
+	mi := &file_log_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1180,7 +3246,7 @@ func (x *Time) String() string {
 func (*Time) ProtoMessage() {}
 
 func (x *Time) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[11]
+	mi := &file_log_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1193,7 +3259,7 @@ func (x *Time) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Time.ProtoReflect.Descriptor instead.
 func (*Time) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{11}
+	return file_log_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Time) GetSeconds() int64 {
@@ -1221,7 +3287,7 @@ type StringMap struct {
 
 func (x *StringMap) Reset() {
 	*x = StringMap{}
-	mi := &file_log_proto_msgTypes[12]
+	mi := &file_log_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1233,7 +3299,7 @@ func (x *StringMap) String() string {
 func (*StringMap) ProtoMessage() {}
 
 func (x *StringMap) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[12]
+	mi := &file_log_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1246,7 +3312,7 @@ func (x *StringMap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StringMap.ProtoReflect.Descriptor instead.
 func (*StringMap) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{12}
+	return file_log_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *StringMap) GetEntries() map[string]string {
@@ -1265,7 +3331,7 @@ type StringList struct {
 
 func (x *StringList) Reset() {
 	*x = StringList{}
-	mi := &file_log_proto_msgTypes[13]
+	mi := &file_log_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1277,7 +3343,7 @@ func (x *StringList) String() string {
 func (*StringList) ProtoMessage() {}
 
 func (x *StringList) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[13]
+	mi := &file_log_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1290,7 +3356,7 @@ func (x *StringList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StringList.ProtoReflect.Descriptor instead.
 func (*StringList) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{13}
+	return file_log_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *StringList) GetValues() []string {
@@ -1309,7 +3375,7 @@ type AddressMap struct {
 
 func (x *AddressMap) Reset() {
 	*x = AddressMap{}
-	mi := &file_log_proto_msgTypes[14]
+	mi := &file_log_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1321,7 +3387,7 @@ func (x *AddressMap) String() string {
 func (*AddressMap) ProtoMessage() {}
 
 func (x *AddressMap) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[14]
+	mi := &file_log_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1334,7 +3400,7 @@ func (x *AddressMap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddressMap.ProtoReflect.Descriptor instead.
 func (*AddressMap) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{14}
+	return file_log_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *AddressMap) GetEntries() map[string]*ServiceAddress {
@@ -1354,7 +3420,7 @@ type ServiceAddress struct {
 
 func (x *ServiceAddress) Reset() {
 	*x = ServiceAddress{}
-	mi := &file_log_proto_msgTypes[15]
+	mi := &file_log_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1366,7 +3432,7 @@ func (x *ServiceAddress) String() string {
 func (*ServiceAddress) ProtoMessage() {}
 
 func (x *ServiceAddress) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[15]
+	mi := &file_log_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1379,7 +3445,7 @@ func (x *ServiceAddress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceAddress.ProtoReflect.Descriptor instead.
 func (*ServiceAddress) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{15}
+	return file_log_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ServiceAddress) GetAddress() string {
@@ -1409,6 +3475,12 @@ type SnapshotRecord struct {
 	//	*SnapshotRecord_Topic
 	//	*SnapshotRecord_Recent
 	//	*SnapshotRecord_Footer
+	//	*SnapshotRecord_Key
+	//	*SnapshotRecord_Session
+	//	*SnapshotRecord_Delay
+	//	*SnapshotRecord_KeyTomb
+	//	*SnapshotRecord_Query
+	//	*SnapshotRecord_Coordinate
 	Record        isSnapshotRecord_Record `protobuf_oneof:"record"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1416,7 +3488,7 @@ type SnapshotRecord struct {
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_log_proto_msgTypes[16]
+	mi := &file_log_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +3500,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[16]
+	mi := &file_log_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +3513,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{16}
+	return file_log_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SnapshotRecord) GetRecord() isSnapshotRecord_Record {
@@ -1523,6 +3595,60 @@ func (x *SnapshotRecord) GetFooter() *SnapshotFooter {
 	return nil
 }
 
+func (x *SnapshotRecord) GetKey() *KVEntry {
+	if x != nil {
+		if x, ok := x.Record.(*SnapshotRecord_Key); ok {
+			return x.Key
+		}
+	}
+	return nil
+}
+
+func (x *SnapshotRecord) GetSession() *Session {
+	if x != nil {
+		if x, ok := x.Record.(*SnapshotRecord_Session); ok {
+			return x.Session
+		}
+	}
+	return nil
+}
+
+func (x *SnapshotRecord) GetDelay() *LockDelay {
+	if x != nil {
+		if x, ok := x.Record.(*SnapshotRecord_Delay); ok {
+			return x.Delay
+		}
+	}
+	return nil
+}
+
+func (x *SnapshotRecord) GetKeyTomb() *KeyTomb {
+	if x != nil {
+		if x, ok := x.Record.(*SnapshotRecord_KeyTomb); ok {
+			return x.KeyTomb
+		}
+	}
+	return nil
+}
+
+func (x *SnapshotRecord) GetQuery() *Query {
+	if x != nil {
+		if x, ok := x.Record.(*SnapshotRecord_Query); ok {
+			return x.Query
+		}
+	}
+	return nil
+}
+
+func (x *SnapshotRecord) GetCoordinate() *NodeCoordinate {
+	if x != nil {
+		if x, ok := x.Record.(*SnapshotRecord_Coordinate); ok {
+			return x.Coordinate
+		}
+	}
+	return nil
+}
+
 type isSnapshotRecord_Record interface {
 	isSnapshotRecord_Record()
 }
@@ -1559,6 +3685,30 @@ type SnapshotRecord_Footer struct {
 	Footer *SnapshotFooter `protobuf:"bytes,8,opt,name=footer,proto3,oneof"`
 }
 
+type SnapshotRecord_Key struct {
+	Key *KVEntry `protobuf:"bytes,9,opt,name=key,proto3,oneof"`
+}
+
+type SnapshotRecord_Session struct {
+	Session *Session `protobuf:"bytes,10,opt,name=session,proto3,oneof"`
+}
+
+type SnapshotRecord_Delay struct {
+	Delay *LockDelay `protobuf:"bytes,11,opt,name=delay,proto3,oneof"`
+}
+
+type SnapshotRecord_KeyTomb struct {
+	KeyTomb *KeyTomb `protobuf:"bytes,12,opt,name=key_tomb,json=keyTomb,proto3,oneof"`
+}
+
+type SnapshotRecord_Query struct {
+	Query *Query `protobuf:"bytes,13,opt,name=query,proto3,oneof"`
+}
+
+type SnapshotRecord_Coordinate struct {
+	Coordinate *NodeCoordinate `protobuf:"bytes,14,opt,name=coordinate,proto3,oneof"`
+}
+
 func (*SnapshotRecord_Header) isSnapshotRecord_Record() {}
 
 func (*SnapshotRecord_Node) isSnapshotRecord_Record() {}
@@ -1575,19 +3725,33 @@ func (*SnapshotRecord_Recent) isSnapshotRecord_Record() {}
 
 func (*SnapshotRecord_Footer) isSnapshotRecord_Record() {}
 
+func (*SnapshotRecord_Key) isSnapshotRecord_Record() {}
+
+func (*SnapshotRecord_Session) isSnapshotRecord_Record() {}
+
+func (*SnapshotRecord_Delay) isSnapshotRecord_Record() {}
+
+func (*SnapshotRecord_KeyTomb) isSnapshotRecord_Record() {}
+
+func (*SnapshotRecord_Query) isSnapshotRecord_Record() {}
+
+func (*SnapshotRecord_Coordinate) isSnapshotRecord_Record() {}
+
 type SnapshotHeader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	Floor         uint64                 `protobuf:"varint,2,opt,name=floor,proto3" json:"floor,omitempty"`
 	NextVirtual   uint64                 `protobuf:"varint,3,opt,name=next_virtual,json=nextVirtual,proto3" json:"next_virtual,omitempty"`
 	ClusterId     string                 `protobuf:"bytes,4,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
+	KvFloor       uint64                 `protobuf:"varint,5,opt,name=kv_floor,json=kvFloor,proto3" json:"kv_floor,omitempty"`
+	Fence         uint64                 `protobuf:"varint,6,opt,name=fence,proto3" json:"fence,omitempty"` // the last fencing token
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SnapshotHeader) Reset() {
 	*x = SnapshotHeader{}
-	mi := &file_log_proto_msgTypes[17]
+	mi := &file_log_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1599,7 +3763,7 @@ func (x *SnapshotHeader) String() string {
 func (*SnapshotHeader) ProtoMessage() {}
 
 func (x *SnapshotHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[17]
+	mi := &file_log_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1612,7 +3776,7 @@ func (x *SnapshotHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotHeader.ProtoReflect.Descriptor instead.
 func (*SnapshotHeader) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{17}
+	return file_log_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SnapshotHeader) GetIndex() uint64 {
@@ -1643,6 +3807,73 @@ func (x *SnapshotHeader) GetClusterId() string {
 	return ""
 }
 
+func (x *SnapshotHeader) GetKvFloor() uint64 {
+	if x != nil {
+		return x.KvFloor
+	}
+	return 0
+}
+
+func (x *SnapshotHeader) GetFence() uint64 {
+	if x != nil {
+		return x.Fence
+	}
+	return 0
+}
+
+// KeyTomb is a deleted key.
+type KeyTomb struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           []byte                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Index         uint64                 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeyTomb) Reset() {
+	*x = KeyTomb{}
+	mi := &file_log_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeyTomb) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeyTomb) ProtoMessage() {}
+
+func (x *KeyTomb) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeyTomb.ProtoReflect.Descriptor instead.
+func (*KeyTomb) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *KeyTomb) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+func (x *KeyTomb) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
 type TopicIndex struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          uint64                 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -1654,7 +3885,7 @@ type TopicIndex struct {
 
 func (x *TopicIndex) Reset() {
 	*x = TopicIndex{}
-	mi := &file_log_proto_msgTypes[18]
+	mi := &file_log_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1666,7 +3897,7 @@ func (x *TopicIndex) String() string {
 func (*TopicIndex) ProtoMessage() {}
 
 func (x *TopicIndex) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[18]
+	mi := &file_log_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1679,7 +3910,7 @@ func (x *TopicIndex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicIndex.ProtoReflect.Descriptor instead.
 func (*TopicIndex) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{18}
+	return file_log_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *TopicIndex) GetKind() uint64 {
@@ -1709,13 +3940,14 @@ type Recent struct {
 	RequestId     []byte                 `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	Index         uint64                 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	Error         *Error                 `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	Data          []byte                 `protobuf:"bytes,4,opt,name=data,proto3,oneof" json:"data,omitempty"` // an Outcome
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Recent) Reset() {
 	*x = Recent{}
-	mi := &file_log_proto_msgTypes[19]
+	mi := &file_log_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1727,7 +3959,7 @@ func (x *Recent) String() string {
 func (*Recent) ProtoMessage() {}
 
 func (x *Recent) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[19]
+	mi := &file_log_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1740,7 +3972,7 @@ func (x *Recent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recent.ProtoReflect.Descriptor instead.
 func (*Recent) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{19}
+	return file_log_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Recent) GetRequestId() []byte {
@@ -1764,6 +3996,13 @@ func (x *Recent) GetError() *Error {
 	return nil
 }
 
+func (x *Recent) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 type Error struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          uint64                 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -1775,7 +4014,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_log_proto_msgTypes[20]
+	mi := &file_log_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1787,7 +4026,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[20]
+	mi := &file_log_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1800,7 +4039,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{20}
+	return file_log_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Error) GetKind() uint64 {
@@ -1834,7 +4073,7 @@ type SnapshotFooter struct {
 
 func (x *SnapshotFooter) Reset() {
 	*x = SnapshotFooter{}
-	mi := &file_log_proto_msgTypes[21]
+	mi := &file_log_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1846,7 +4085,7 @@ func (x *SnapshotFooter) String() string {
 func (*SnapshotFooter) ProtoMessage() {}
 
 func (x *SnapshotFooter) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[21]
+	mi := &file_log_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1859,7 +4098,7 @@ func (x *SnapshotFooter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotFooter.ProtoReflect.Descriptor instead.
 func (*SnapshotFooter) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{21}
+	return file_log_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SnapshotFooter) GetRecords() uint64 {
@@ -1873,7 +4112,7 @@ var File_log_proto protoreflect.FileDescriptor
 
 const file_log_proto_rawDesc = "" +
 	"\n" +
-	"\tlog.proto\x12\rmuster.log.v1\"\xf2\x01\n" +
+	"\tlog.proto\x12\rmuster.log.v1\"\x9c\x06\n" +
 	"\aCommand\x12'\n" +
 	"\x04meta\x18\x01 \x01(\v2\x13.muster.log.v1.MetaR\x04meta\x129\n" +
 	"\bregister\x18\x02 \x01(\v2\x1b.muster.log.v1.RegistrationH\x00R\bregister\x12?\n" +
@@ -1881,7 +4120,17 @@ const file_log_proto_rawDesc = "" +
 	"deregister\x18\x03 \x01(\v2\x1d.muster.log.v1.DeregistrationH\x00R\n" +
 	"deregister\x12<\n" +
 	"\fset_ca_roots\x18\x04 \x01(\v2\x18.muster.log.v1.CARootSetH\x00R\n" +
-	"setCaRootsB\x04\n" +
+	"setCaRoots\x12%\n" +
+	"\x02kv\x18\x05 \x01(\v2\x13.muster.log.v1.KVOpH\x00R\x02kv\x12G\n" +
+	"\x0ecreate_session\x18\x06 \x01(\v2\x1e.muster.log.v1.SessionCreationH\x00R\rcreateSession\x12L\n" +
+	"\x0fdestroy_session\x18\a \x01(\v2!.muster.log.v1.SessionDestructionH\x00R\x0edestroySession\x12/\n" +
+	"\x06expire\x18\b \x01(\v2\x15.muster.log.v1.ExpiryH\x00R\x06expire\x12&\n" +
+	"\x03txn\x18\t \x01(\v2\x12.muster.log.v1.TxnH\x00R\x03txn\x12D\n" +
+	"\rrenew_session\x18\n" +
+	" \x01(\v2\x1d.muster.log.v1.SessionRenewalH\x00R\frenewSession\x126\n" +
+	"\tset_query\x18\v \x01(\v2\x17.muster.log.v1.QuerySetH\x00R\bsetQuery\x12A\n" +
+	"\fdelete_query\x18\f \x01(\v2\x1c.muster.log.v1.QueryDeletionH\x00R\vdeleteQuery\x12P\n" +
+	"\x12update_coordinates\x18\r \x01(\v2\x1f.muster.log.v1.CoordinateUpdateH\x00R\x11updateCoordinatesB\x04\n" +
 	"\x02op\"\xa2\x01\n" +
 	"\x04Meta\x12\x1d\n" +
 	"\n" +
@@ -1913,7 +4162,150 @@ const file_log_proto_rawDesc = "" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12+\n" +
 	"\x05roots\x18\x02 \x03(\v2\x15.muster.log.v1.CARootR\x05roots\x12&\n" +
 	"\fexpect_index\x18\x03 \x01(\x04H\x00R\vexpectIndex\x88\x01\x01B\x0f\n" +
-	"\r_expect_index\"\x9d\x02\n" +
+	"\r_expect_index\"\xc3\x01\n" +
+	"\x04KVOp\x12\x12\n" +
+	"\x04verb\x18\x01 \x01(\x04R\x04verb\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\fR\x03key\x12\x19\n" +
+	"\x05value\x18\x03 \x01(\fH\x00R\x05value\x88\x01\x01\x12\x14\n" +
+	"\x05flags\x18\x04 \x01(\x04R\x05flags\x12\x18\n" +
+	"\asession\x18\x05 \x01(\tR\asession\x12\x14\n" +
+	"\x05index\x18\x06 \x01(\x04R\x05index\x12*\n" +
+	"\x05fence\x18\a \x01(\v2\x14.muster.log.v1.FenceR\x05fenceB\b\n" +
+	"\x06_value\"/\n" +
+	"\x05Fence\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\fR\x03key\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\x04R\x05token\"C\n" +
+	"\x0fSessionCreation\x120\n" +
+	"\asession\x18\x01 \x01(\v2\x16.muster.log.v1.SessionR\asession\"$\n" +
+	"\x12SessionDestruction\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\" \n" +
+	"\x0eSessionRenewal\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"V\n" +
+	"\x06Expiry\x12\x1a\n" +
+	"\bsessions\x18\x01 \x03(\tR\bsessions\x120\n" +
+	"\x06delays\x18\x02 \x03(\v2\x18.muster.log.v1.LockDelayR\x06delays\"Y\n" +
+	"\x03Txn\x12&\n" +
+	"\x03ops\x18\x01 \x03(\v2\x14.muster.log.v1.TxnOpR\x03ops\x12*\n" +
+	"\x05fence\x18\x02 \x01(\v2\x14.muster.log.v1.FenceR\x05fence\"\xfd\x01\n" +
+	"\x05TxnOp\x12%\n" +
+	"\x02kv\x18\x01 \x01(\v2\x13.muster.log.v1.KVOpH\x00R\x02kv\x12+\n" +
+	"\x04node\x18\x02 \x01(\v2\x15.muster.log.v1.NodeOpH\x00R\x04node\x124\n" +
+	"\aservice\x18\x03 \x01(\v2\x18.muster.log.v1.ServiceOpH\x00R\aservice\x12.\n" +
+	"\x05check\x18\x04 \x01(\v2\x16.muster.log.v1.CheckOpH\x00R\x05check\x124\n" +
+	"\asession\x18\x05 \x01(\v2\x18.muster.log.v1.SessionOpH\x00R\asessionB\x04\n" +
+	"\x02op\"E\n" +
+	"\x06NodeOp\x12\x12\n" +
+	"\x04verb\x18\x01 \x01(\x04R\x04verb\x12'\n" +
+	"\x04node\x18\x02 \x01(\v2\x13.muster.log.v1.NodeR\x04node\"Q\n" +
+	"\tServiceOp\x12\x12\n" +
+	"\x04verb\x18\x01 \x01(\x04R\x04verb\x120\n" +
+	"\aservice\x18\x02 \x01(\v2\x16.muster.log.v1.ServiceR\aservice\"I\n" +
+	"\aCheckOp\x12\x12\n" +
+	"\x04verb\x18\x01 \x01(\x04R\x04verb\x12*\n" +
+	"\x05check\x18\x02 \x01(\v2\x14.muster.log.v1.CheckR\x05check\"/\n" +
+	"\tSessionOp\x12\x12\n" +
+	"\x04verb\x18\x01 \x01(\x04R\x04verb\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"N\n" +
+	"\bQuerySet\x12*\n" +
+	"\x05query\x18\x01 \x01(\v2\x14.muster.log.v1.QueryR\x05query\x12\x16\n" +
+	"\x06update\x18\x02 \x01(\bR\x06update\"\x1f\n" +
+	"\rQueryDeletion\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"G\n" +
+	"\x10CoordinateUpdate\x123\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x1d.muster.log.v1.NodeCoordinateR\x05nodes\"\xfc\x02\n" +
+	"\x05Query\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
+	"\asession\x18\x03 \x01(\tR\asession\x12\x14\n" +
+	"\x05token\x18\x04 \x01(\tR\x05token\x12#\n" +
+	"\rtemplate_type\x18\x05 \x01(\tR\ftemplateType\x12'\n" +
+	"\x0ftemplate_regexp\x18\x06 \x01(\tR\x0etemplateRegexp\x12;\n" +
+	"\x1atemplate_remove_empty_tags\x18\a \x01(\bR\x17templateRemoveEmptyTags\x125\n" +
+	"\aservice\x18\b \x01(\v2\x1b.muster.log.v1.QueryServiceR\aservice\x12\x17\n" +
+	"\adns_ttl\x18\t \x01(\tR\x06dnsTtl\x12!\n" +
+	"\fcreate_index\x18\n" +
+	" \x01(\x04R\vcreateIndex\x12!\n" +
+	"\fmodify_index\x18\v \x01(\x04R\vmodifyIndex\"\xe0\x04\n" +
+	"\fQueryService\x12\x18\n" +
+	"\aservice\x18\x01 \x01(\tR\aservice\x12%\n" +
+	"\x0esameness_group\x18\x02 \x01(\tR\rsamenessGroup\x12\x12\n" +
+	"\x04peer\x18\x03 \x01(\tR\x04peer\x12)\n" +
+	"\x10failover_nearest\x18\x04 \x01(\x03R\x0ffailoverNearest\x12L\n" +
+	"\x14failover_datacenters\x18\x05 \x01(\v2\x19.muster.log.v1.StringListR\x13failoverDatacenters\x12I\n" +
+	"\x10failover_targets\x18\x06 \x01(\v2\x1e.muster.log.v1.QueryTargetListR\x0ffailoverTargets\x12!\n" +
+	"\fonly_passing\x18\a \x01(\bR\vonlyPassing\x12C\n" +
+	"\x10ignore_check_ids\x18\b \x01(\v2\x19.muster.log.v1.StringListR\x0eignoreCheckIds\x12\x12\n" +
+	"\x04near\x18\t \x01(\tR\x04near\x12-\n" +
+	"\x04tags\x18\n" +
+	" \x01(\v2\x19.muster.log.v1.StringListR\x04tags\x125\n" +
+	"\tnode_meta\x18\v \x01(\v2\x18.muster.log.v1.StringMapR\bnodeMeta\x12;\n" +
+	"\fservice_meta\x18\f \x01(\v2\x18.muster.log.v1.StringMapR\vserviceMeta\x12\x18\n" +
+	"\aconnect\x18\r \x01(\bR\aconnect\"E\n" +
+	"\x0fQueryTargetList\x122\n" +
+	"\x06values\x18\x01 \x03(\v2\x1a.muster.log.v1.QueryTargetR\x06values\"A\n" +
+	"\vQueryTarget\x12\x1e\n" +
+	"\n" +
+	"datacenter\x18\x01 \x01(\tR\n" +
+	"datacenter\x12\x12\n" +
+	"\x04peer\x18\x02 \x01(\tR\x04peer\"\xb4\x01\n" +
+	"\x0eNodeCoordinate\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x1d\n" +
+	"\ascalars\x18\x02 \x01(\fH\x00R\ascalars\x88\x01\x01\x12\x15\n" +
+	"\x03vec\x18\x03 \x01(\fH\x01R\x03vec\x88\x01\x01\x12!\n" +
+	"\fcreate_index\x18\x04 \x01(\x04R\vcreateIndex\x12!\n" +
+	"\fmodify_index\x18\x05 \x01(\x04R\vmodifyIndexB\n" +
+	"\n" +
+	"\b_scalarsB\x06\n" +
+	"\x04_vec\"\xeb\x01\n" +
+	"\aKVEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\fR\x03key\x12\x19\n" +
+	"\x05value\x18\x02 \x01(\fH\x00R\x05value\x88\x01\x01\x12\x14\n" +
+	"\x05flags\x18\x03 \x01(\x04R\x05flags\x12\x18\n" +
+	"\asession\x18\x04 \x01(\tR\asession\x12\x1d\n" +
+	"\n" +
+	"lock_index\x18\x05 \x01(\x04R\tlockIndex\x12\x14\n" +
+	"\x05token\x18\x06 \x01(\x04R\x05token\x12!\n" +
+	"\fcreate_index\x18\a \x01(\x04R\vcreateIndex\x12!\n" +
+	"\fmodify_index\x18\b \x01(\x04R\vmodifyIndexB\b\n" +
+	"\x06_value\"\xd8\x02\n" +
+	"\aSession\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04node\x18\x03 \x01(\tR\x04node\x12:\n" +
+	"\vnode_checks\x18\x04 \x01(\v2\x19.muster.log.v1.StringListR\n" +
+	"nodeChecks\x12F\n" +
+	"\x0eservice_checks\x18\x05 \x01(\v2\x1f.muster.log.v1.ServiceCheckListR\rserviceChecks\x12\x1d\n" +
+	"\n" +
+	"lock_delay\x18\x06 \x01(\x03R\tlockDelay\x12\x1a\n" +
+	"\bbehavior\x18\a \x01(\tR\bbehavior\x12\x10\n" +
+	"\x03ttl\x18\b \x01(\tR\x03ttl\x12!\n" +
+	"\fcreate_index\x18\t \x01(\x04R\vcreateIndex\x12!\n" +
+	"\fmodify_index\x18\n" +
+	" \x01(\x04R\vmodifyIndex\"G\n" +
+	"\x10ServiceCheckList\x123\n" +
+	"\x06values\x18\x01 \x03(\v2\x1b.muster.log.v1.ServiceCheckR\x06values\"<\n" +
+	"\fServiceCheck\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\"I\n" +
+	"\tLockDelay\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\fR\x03key\x12\x14\n" +
+	"\x05delay\x18\x02 \x01(\x03R\x05delay\x12\x14\n" +
+	"\x05index\x18\x03 \x01(\x04R\x05index\"\x84\x01\n" +
+	"\aOutcome\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\x04R\x05token\x122\n" +
+	"\aresults\x18\x02 \x03(\v2\x18.muster.log.v1.TxnResultR\aresults\x12/\n" +
+	"\x06errors\x18\x03 \x03(\v2\x17.muster.log.v1.TxnErrorR\x06errors\"\x80\x02\n" +
+	"\tTxnResult\x12(\n" +
+	"\x02kv\x18\x01 \x01(\v2\x16.muster.log.v1.KVEntryH\x00R\x02kv\x12)\n" +
+	"\x04node\x18\x02 \x01(\v2\x13.muster.log.v1.NodeH\x00R\x04node\x122\n" +
+	"\aservice\x18\x03 \x01(\v2\x16.muster.log.v1.ServiceH\x00R\aservice\x12,\n" +
+	"\x05check\x18\x04 \x01(\v2\x14.muster.log.v1.CheckH\x00R\x05check\x122\n" +
+	"\asession\x18\x05 \x01(\v2\x16.muster.log.v1.SessionH\x00R\asessionB\b\n" +
+	"\x06result\"B\n" +
+	"\bTxnError\x12\x0e\n" +
+	"\x02op\x18\x01 \x01(\x04R\x02op\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\x9d\x02\n" +
 	"\x04Node\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -2017,7 +4409,7 @@ const file_log_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x1d.muster.log.v1.ServiceAddressR\x05value:\x028\x01\">\n" +
 	"\x0eServiceAddress\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x12\n" +
-	"\x04port\x18\x02 \x01(\x03R\x04port\"\xaf\x03\n" +
+	"\x04port\x18\x02 \x01(\x03R\x04port\"\xe5\x05\n" +
 	"\x0eSnapshotRecord\x127\n" +
 	"\x06header\x18\x01 \x01(\v2\x1d.muster.log.v1.SnapshotHeaderH\x00R\x06header\x12)\n" +
 	"\x04node\x18\x02 \x01(\v2\x13.muster.log.v1.NodeH\x00R\x04node\x122\n" +
@@ -2026,24 +4418,40 @@ const file_log_proto_rawDesc = "" +
 	"\aca_root\x18\x05 \x01(\v2\x15.muster.log.v1.CARootH\x00R\x06caRoot\x121\n" +
 	"\x05topic\x18\x06 \x01(\v2\x19.muster.log.v1.TopicIndexH\x00R\x05topic\x12/\n" +
 	"\x06recent\x18\a \x01(\v2\x15.muster.log.v1.RecentH\x00R\x06recent\x127\n" +
-	"\x06footer\x18\b \x01(\v2\x1d.muster.log.v1.SnapshotFooterH\x00R\x06footerB\b\n" +
-	"\x06record\"~\n" +
+	"\x06footer\x18\b \x01(\v2\x1d.muster.log.v1.SnapshotFooterH\x00R\x06footer\x12*\n" +
+	"\x03key\x18\t \x01(\v2\x16.muster.log.v1.KVEntryH\x00R\x03key\x122\n" +
+	"\asession\x18\n" +
+	" \x01(\v2\x16.muster.log.v1.SessionH\x00R\asession\x120\n" +
+	"\x05delay\x18\v \x01(\v2\x18.muster.log.v1.LockDelayH\x00R\x05delay\x123\n" +
+	"\bkey_tomb\x18\f \x01(\v2\x16.muster.log.v1.KeyTombH\x00R\akeyTomb\x12,\n" +
+	"\x05query\x18\r \x01(\v2\x14.muster.log.v1.QueryH\x00R\x05query\x12?\n" +
+	"\n" +
+	"coordinate\x18\x0e \x01(\v2\x1d.muster.log.v1.NodeCoordinateH\x00R\n" +
+	"coordinateB\b\n" +
+	"\x06record\"\xaf\x01\n" +
 	"\x0eSnapshotHeader\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x14\n" +
 	"\x05floor\x18\x02 \x01(\x04R\x05floor\x12!\n" +
 	"\fnext_virtual\x18\x03 \x01(\x04R\vnextVirtual\x12\x1d\n" +
 	"\n" +
-	"cluster_id\x18\x04 \x01(\tR\tclusterId\"J\n" +
+	"cluster_id\x18\x04 \x01(\tR\tclusterId\x12\x19\n" +
+	"\bkv_floor\x18\x05 \x01(\x04R\akvFloor\x12\x14\n" +
+	"\x05fence\x18\x06 \x01(\x04R\x05fence\"1\n" +
+	"\aKeyTomb\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\fR\x03key\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\x04R\x05index\"J\n" +
 	"\n" +
 	"TopicIndex\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\x04R\x04kind\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
-	"\x05index\x18\x03 \x01(\x04R\x05index\"i\n" +
+	"\x05index\x18\x03 \x01(\x04R\x05index\"\x8b\x01\n" +
 	"\x06Recent\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\fR\trequestId\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12*\n" +
-	"\x05error\x18\x03 \x01(\v2\x14.muster.log.v1.ErrorR\x05error\"E\n" +
+	"\x05error\x18\x03 \x01(\v2\x14.muster.log.v1.ErrorR\x05error\x12\x17\n" +
+	"\x04data\x18\x04 \x01(\fH\x00R\x04data\x88\x01\x01B\a\n" +
+	"\x05_data\"E\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\x04R\x04kind\x12\x14\n" +
 	"\x05field\x18\x02 \x01(\tR\x05field\x12\x12\n" +
@@ -2063,72 +4471,149 @@ func file_log_proto_rawDescGZIP() []byte {
 	return file_log_proto_rawDescData
 }
 
-var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_log_proto_goTypes = []any{
-	(*Command)(nil),        // 0: muster.log.v1.Command
-	(*Meta)(nil),           // 1: muster.log.v1.Meta
-	(*Registration)(nil),   // 2: muster.log.v1.Registration
-	(*Deregistration)(nil), // 3: muster.log.v1.Deregistration
-	(*CARootSet)(nil),      // 4: muster.log.v1.CARootSet
-	(*Node)(nil),           // 5: muster.log.v1.Node
-	(*Service)(nil),        // 6: muster.log.v1.Service
-	(*Proxy)(nil),          // 7: muster.log.v1.Proxy
-	(*Locality)(nil),       // 8: muster.log.v1.Locality
-	(*Check)(nil),          // 9: muster.log.v1.Check
-	(*CARoot)(nil),         // 10: muster.log.v1.CARoot
-	(*Time)(nil),           // 11: muster.log.v1.Time
-	(*StringMap)(nil),      // 12: muster.log.v1.StringMap
-	(*StringList)(nil),     // 13: muster.log.v1.StringList
-	(*AddressMap)(nil),     // 14: muster.log.v1.AddressMap
-	(*ServiceAddress)(nil), // 15: muster.log.v1.ServiceAddress
-	(*SnapshotRecord)(nil), // 16: muster.log.v1.SnapshotRecord
-	(*SnapshotHeader)(nil), // 17: muster.log.v1.SnapshotHeader
-	(*TopicIndex)(nil),     // 18: muster.log.v1.TopicIndex
-	(*Recent)(nil),         // 19: muster.log.v1.Recent
-	(*Error)(nil),          // 20: muster.log.v1.Error
-	(*SnapshotFooter)(nil), // 21: muster.log.v1.SnapshotFooter
-	nil,                    // 22: muster.log.v1.StringMap.EntriesEntry
-	nil,                    // 23: muster.log.v1.AddressMap.EntriesEntry
+	(*Command)(nil),            // 0: muster.log.v1.Command
+	(*Meta)(nil),               // 1: muster.log.v1.Meta
+	(*Registration)(nil),       // 2: muster.log.v1.Registration
+	(*Deregistration)(nil),     // 3: muster.log.v1.Deregistration
+	(*CARootSet)(nil),          // 4: muster.log.v1.CARootSet
+	(*KVOp)(nil),               // 5: muster.log.v1.KVOp
+	(*Fence)(nil),              // 6: muster.log.v1.Fence
+	(*SessionCreation)(nil),    // 7: muster.log.v1.SessionCreation
+	(*SessionDestruction)(nil), // 8: muster.log.v1.SessionDestruction
+	(*SessionRenewal)(nil),     // 9: muster.log.v1.SessionRenewal
+	(*Expiry)(nil),             // 10: muster.log.v1.Expiry
+	(*Txn)(nil),                // 11: muster.log.v1.Txn
+	(*TxnOp)(nil),              // 12: muster.log.v1.TxnOp
+	(*NodeOp)(nil),             // 13: muster.log.v1.NodeOp
+	(*ServiceOp)(nil),          // 14: muster.log.v1.ServiceOp
+	(*CheckOp)(nil),            // 15: muster.log.v1.CheckOp
+	(*SessionOp)(nil),          // 16: muster.log.v1.SessionOp
+	(*QuerySet)(nil),           // 17: muster.log.v1.QuerySet
+	(*QueryDeletion)(nil),      // 18: muster.log.v1.QueryDeletion
+	(*CoordinateUpdate)(nil),   // 19: muster.log.v1.CoordinateUpdate
+	(*Query)(nil),              // 20: muster.log.v1.Query
+	(*QueryService)(nil),       // 21: muster.log.v1.QueryService
+	(*QueryTargetList)(nil),    // 22: muster.log.v1.QueryTargetList
+	(*QueryTarget)(nil),        // 23: muster.log.v1.QueryTarget
+	(*NodeCoordinate)(nil),     // 24: muster.log.v1.NodeCoordinate
+	(*KVEntry)(nil),            // 25: muster.log.v1.KVEntry
+	(*Session)(nil),            // 26: muster.log.v1.Session
+	(*ServiceCheckList)(nil),   // 27: muster.log.v1.ServiceCheckList
+	(*ServiceCheck)(nil),       // 28: muster.log.v1.ServiceCheck
+	(*LockDelay)(nil),          // 29: muster.log.v1.LockDelay
+	(*Outcome)(nil),            // 30: muster.log.v1.Outcome
+	(*TxnResult)(nil),          // 31: muster.log.v1.TxnResult
+	(*TxnError)(nil),           // 32: muster.log.v1.TxnError
+	(*Node)(nil),               // 33: muster.log.v1.Node
+	(*Service)(nil),            // 34: muster.log.v1.Service
+	(*Proxy)(nil),              // 35: muster.log.v1.Proxy
+	(*Locality)(nil),           // 36: muster.log.v1.Locality
+	(*Check)(nil),              // 37: muster.log.v1.Check
+	(*CARoot)(nil),             // 38: muster.log.v1.CARoot
+	(*Time)(nil),               // 39: muster.log.v1.Time
+	(*StringMap)(nil),          // 40: muster.log.v1.StringMap
+	(*StringList)(nil),         // 41: muster.log.v1.StringList
+	(*AddressMap)(nil),         // 42: muster.log.v1.AddressMap
+	(*ServiceAddress)(nil),     // 43: muster.log.v1.ServiceAddress
+	(*SnapshotRecord)(nil),     // 44: muster.log.v1.SnapshotRecord
+	(*SnapshotHeader)(nil),     // 45: muster.log.v1.SnapshotHeader
+	(*KeyTomb)(nil),            // 46: muster.log.v1.KeyTomb
+	(*TopicIndex)(nil),         // 47: muster.log.v1.TopicIndex
+	(*Recent)(nil),             // 48: muster.log.v1.Recent
+	(*Error)(nil),              // 49: muster.log.v1.Error
+	(*SnapshotFooter)(nil),     // 50: muster.log.v1.SnapshotFooter
+	nil,                        // 51: muster.log.v1.StringMap.EntriesEntry
+	nil,                        // 52: muster.log.v1.AddressMap.EntriesEntry
 }
 var file_log_proto_depIdxs = []int32{
 	1,  // 0: muster.log.v1.Command.meta:type_name -> muster.log.v1.Meta
 	2,  // 1: muster.log.v1.Command.register:type_name -> muster.log.v1.Registration
 	3,  // 2: muster.log.v1.Command.deregister:type_name -> muster.log.v1.Deregistration
 	4,  // 3: muster.log.v1.Command.set_ca_roots:type_name -> muster.log.v1.CARootSet
-	11, // 4: muster.log.v1.Meta.time:type_name -> muster.log.v1.Time
-	5,  // 5: muster.log.v1.Registration.node:type_name -> muster.log.v1.Node
-	6,  // 6: muster.log.v1.Registration.service:type_name -> muster.log.v1.Service
-	9,  // 7: muster.log.v1.Registration.checks:type_name -> muster.log.v1.Check
-	10, // 8: muster.log.v1.CARootSet.roots:type_name -> muster.log.v1.CARoot
-	12, // 9: muster.log.v1.Node.tagged_addresses:type_name -> muster.log.v1.StringMap
-	12, // 10: muster.log.v1.Node.meta:type_name -> muster.log.v1.StringMap
-	13, // 11: muster.log.v1.Service.tags:type_name -> muster.log.v1.StringList
-	14, // 12: muster.log.v1.Service.tagged_addresses:type_name -> muster.log.v1.AddressMap
-	12, // 13: muster.log.v1.Service.meta:type_name -> muster.log.v1.StringMap
-	7,  // 14: muster.log.v1.Service.proxy:type_name -> muster.log.v1.Proxy
-	8,  // 15: muster.log.v1.Service.locality:type_name -> muster.log.v1.Locality
-	11, // 16: muster.log.v1.Service.registered_at:type_name -> muster.log.v1.Time
-	13, // 17: muster.log.v1.Check.service_tags:type_name -> muster.log.v1.StringList
-	11, // 18: muster.log.v1.Check.status_since:type_name -> muster.log.v1.Time
-	11, // 19: muster.log.v1.CARoot.not_before:type_name -> muster.log.v1.Time
-	11, // 20: muster.log.v1.CARoot.not_after:type_name -> muster.log.v1.Time
-	22, // 21: muster.log.v1.StringMap.entries:type_name -> muster.log.v1.StringMap.EntriesEntry
-	23, // 22: muster.log.v1.AddressMap.entries:type_name -> muster.log.v1.AddressMap.EntriesEntry
-	17, // 23: muster.log.v1.SnapshotRecord.header:type_name -> muster.log.v1.SnapshotHeader
-	5,  // 24: muster.log.v1.SnapshotRecord.node:type_name -> muster.log.v1.Node
-	6,  // 25: muster.log.v1.SnapshotRecord.service:type_name -> muster.log.v1.Service
-	9,  // 26: muster.log.v1.SnapshotRecord.check:type_name -> muster.log.v1.Check
-	10, // 27: muster.log.v1.SnapshotRecord.ca_root:type_name -> muster.log.v1.CARoot
-	18, // 28: muster.log.v1.SnapshotRecord.topic:type_name -> muster.log.v1.TopicIndex
-	19, // 29: muster.log.v1.SnapshotRecord.recent:type_name -> muster.log.v1.Recent
-	21, // 30: muster.log.v1.SnapshotRecord.footer:type_name -> muster.log.v1.SnapshotFooter
-	20, // 31: muster.log.v1.Recent.error:type_name -> muster.log.v1.Error
-	15, // 32: muster.log.v1.AddressMap.EntriesEntry.value:type_name -> muster.log.v1.ServiceAddress
-	33, // [33:33] is the sub-list for method output_type
-	33, // [33:33] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	5,  // 4: muster.log.v1.Command.kv:type_name -> muster.log.v1.KVOp
+	7,  // 5: muster.log.v1.Command.create_session:type_name -> muster.log.v1.SessionCreation
+	8,  // 6: muster.log.v1.Command.destroy_session:type_name -> muster.log.v1.SessionDestruction
+	10, // 7: muster.log.v1.Command.expire:type_name -> muster.log.v1.Expiry
+	11, // 8: muster.log.v1.Command.txn:type_name -> muster.log.v1.Txn
+	9,  // 9: muster.log.v1.Command.renew_session:type_name -> muster.log.v1.SessionRenewal
+	17, // 10: muster.log.v1.Command.set_query:type_name -> muster.log.v1.QuerySet
+	18, // 11: muster.log.v1.Command.delete_query:type_name -> muster.log.v1.QueryDeletion
+	19, // 12: muster.log.v1.Command.update_coordinates:type_name -> muster.log.v1.CoordinateUpdate
+	39, // 13: muster.log.v1.Meta.time:type_name -> muster.log.v1.Time
+	33, // 14: muster.log.v1.Registration.node:type_name -> muster.log.v1.Node
+	34, // 15: muster.log.v1.Registration.service:type_name -> muster.log.v1.Service
+	37, // 16: muster.log.v1.Registration.checks:type_name -> muster.log.v1.Check
+	38, // 17: muster.log.v1.CARootSet.roots:type_name -> muster.log.v1.CARoot
+	6,  // 18: muster.log.v1.KVOp.fence:type_name -> muster.log.v1.Fence
+	26, // 19: muster.log.v1.SessionCreation.session:type_name -> muster.log.v1.Session
+	29, // 20: muster.log.v1.Expiry.delays:type_name -> muster.log.v1.LockDelay
+	12, // 21: muster.log.v1.Txn.ops:type_name -> muster.log.v1.TxnOp
+	6,  // 22: muster.log.v1.Txn.fence:type_name -> muster.log.v1.Fence
+	5,  // 23: muster.log.v1.TxnOp.kv:type_name -> muster.log.v1.KVOp
+	13, // 24: muster.log.v1.TxnOp.node:type_name -> muster.log.v1.NodeOp
+	14, // 25: muster.log.v1.TxnOp.service:type_name -> muster.log.v1.ServiceOp
+	15, // 26: muster.log.v1.TxnOp.check:type_name -> muster.log.v1.CheckOp
+	16, // 27: muster.log.v1.TxnOp.session:type_name -> muster.log.v1.SessionOp
+	33, // 28: muster.log.v1.NodeOp.node:type_name -> muster.log.v1.Node
+	34, // 29: muster.log.v1.ServiceOp.service:type_name -> muster.log.v1.Service
+	37, // 30: muster.log.v1.CheckOp.check:type_name -> muster.log.v1.Check
+	20, // 31: muster.log.v1.QuerySet.query:type_name -> muster.log.v1.Query
+	24, // 32: muster.log.v1.CoordinateUpdate.nodes:type_name -> muster.log.v1.NodeCoordinate
+	21, // 33: muster.log.v1.Query.service:type_name -> muster.log.v1.QueryService
+	41, // 34: muster.log.v1.QueryService.failover_datacenters:type_name -> muster.log.v1.StringList
+	22, // 35: muster.log.v1.QueryService.failover_targets:type_name -> muster.log.v1.QueryTargetList
+	41, // 36: muster.log.v1.QueryService.ignore_check_ids:type_name -> muster.log.v1.StringList
+	41, // 37: muster.log.v1.QueryService.tags:type_name -> muster.log.v1.StringList
+	40, // 38: muster.log.v1.QueryService.node_meta:type_name -> muster.log.v1.StringMap
+	40, // 39: muster.log.v1.QueryService.service_meta:type_name -> muster.log.v1.StringMap
+	23, // 40: muster.log.v1.QueryTargetList.values:type_name -> muster.log.v1.QueryTarget
+	41, // 41: muster.log.v1.Session.node_checks:type_name -> muster.log.v1.StringList
+	27, // 42: muster.log.v1.Session.service_checks:type_name -> muster.log.v1.ServiceCheckList
+	28, // 43: muster.log.v1.ServiceCheckList.values:type_name -> muster.log.v1.ServiceCheck
+	31, // 44: muster.log.v1.Outcome.results:type_name -> muster.log.v1.TxnResult
+	32, // 45: muster.log.v1.Outcome.errors:type_name -> muster.log.v1.TxnError
+	25, // 46: muster.log.v1.TxnResult.kv:type_name -> muster.log.v1.KVEntry
+	33, // 47: muster.log.v1.TxnResult.node:type_name -> muster.log.v1.Node
+	34, // 48: muster.log.v1.TxnResult.service:type_name -> muster.log.v1.Service
+	37, // 49: muster.log.v1.TxnResult.check:type_name -> muster.log.v1.Check
+	26, // 50: muster.log.v1.TxnResult.session:type_name -> muster.log.v1.Session
+	40, // 51: muster.log.v1.Node.tagged_addresses:type_name -> muster.log.v1.StringMap
+	40, // 52: muster.log.v1.Node.meta:type_name -> muster.log.v1.StringMap
+	41, // 53: muster.log.v1.Service.tags:type_name -> muster.log.v1.StringList
+	42, // 54: muster.log.v1.Service.tagged_addresses:type_name -> muster.log.v1.AddressMap
+	40, // 55: muster.log.v1.Service.meta:type_name -> muster.log.v1.StringMap
+	35, // 56: muster.log.v1.Service.proxy:type_name -> muster.log.v1.Proxy
+	36, // 57: muster.log.v1.Service.locality:type_name -> muster.log.v1.Locality
+	39, // 58: muster.log.v1.Service.registered_at:type_name -> muster.log.v1.Time
+	41, // 59: muster.log.v1.Check.service_tags:type_name -> muster.log.v1.StringList
+	39, // 60: muster.log.v1.Check.status_since:type_name -> muster.log.v1.Time
+	39, // 61: muster.log.v1.CARoot.not_before:type_name -> muster.log.v1.Time
+	39, // 62: muster.log.v1.CARoot.not_after:type_name -> muster.log.v1.Time
+	51, // 63: muster.log.v1.StringMap.entries:type_name -> muster.log.v1.StringMap.EntriesEntry
+	52, // 64: muster.log.v1.AddressMap.entries:type_name -> muster.log.v1.AddressMap.EntriesEntry
+	45, // 65: muster.log.v1.SnapshotRecord.header:type_name -> muster.log.v1.SnapshotHeader
+	33, // 66: muster.log.v1.SnapshotRecord.node:type_name -> muster.log.v1.Node
+	34, // 67: muster.log.v1.SnapshotRecord.service:type_name -> muster.log.v1.Service
+	37, // 68: muster.log.v1.SnapshotRecord.check:type_name -> muster.log.v1.Check
+	38, // 69: muster.log.v1.SnapshotRecord.ca_root:type_name -> muster.log.v1.CARoot
+	47, // 70: muster.log.v1.SnapshotRecord.topic:type_name -> muster.log.v1.TopicIndex
+	48, // 71: muster.log.v1.SnapshotRecord.recent:type_name -> muster.log.v1.Recent
+	50, // 72: muster.log.v1.SnapshotRecord.footer:type_name -> muster.log.v1.SnapshotFooter
+	25, // 73: muster.log.v1.SnapshotRecord.key:type_name -> muster.log.v1.KVEntry
+	26, // 74: muster.log.v1.SnapshotRecord.session:type_name -> muster.log.v1.Session
+	29, // 75: muster.log.v1.SnapshotRecord.delay:type_name -> muster.log.v1.LockDelay
+	46, // 76: muster.log.v1.SnapshotRecord.key_tomb:type_name -> muster.log.v1.KeyTomb
+	20, // 77: muster.log.v1.SnapshotRecord.query:type_name -> muster.log.v1.Query
+	24, // 78: muster.log.v1.SnapshotRecord.coordinate:type_name -> muster.log.v1.NodeCoordinate
+	49, // 79: muster.log.v1.Recent.error:type_name -> muster.log.v1.Error
+	43, // 80: muster.log.v1.AddressMap.EntriesEntry.value:type_name -> muster.log.v1.ServiceAddress
+	81, // [81:81] is the sub-list for method output_type
+	81, // [81:81] is the sub-list for method input_type
+	81, // [81:81] is the sub-list for extension type_name
+	81, // [81:81] is the sub-list for extension extendee
+	0,  // [0:81] is the sub-list for field type_name
 }
 
 func init() { file_log_proto_init() }
@@ -2140,11 +4625,37 @@ func file_log_proto_init() {
 		(*Command_Register)(nil),
 		(*Command_Deregister)(nil),
 		(*Command_SetCaRoots)(nil),
+		(*Command_Kv)(nil),
+		(*Command_CreateSession)(nil),
+		(*Command_DestroySession)(nil),
+		(*Command_Expire)(nil),
+		(*Command_Txn)(nil),
+		(*Command_RenewSession)(nil),
+		(*Command_SetQuery)(nil),
+		(*Command_DeleteQuery)(nil),
+		(*Command_UpdateCoordinates)(nil),
 	}
 	file_log_proto_msgTypes[4].OneofWrappers = []any{}
-	file_log_proto_msgTypes[7].OneofWrappers = []any{}
-	file_log_proto_msgTypes[9].OneofWrappers = []any{}
-	file_log_proto_msgTypes[16].OneofWrappers = []any{
+	file_log_proto_msgTypes[5].OneofWrappers = []any{}
+	file_log_proto_msgTypes[12].OneofWrappers = []any{
+		(*TxnOp_Kv)(nil),
+		(*TxnOp_Node)(nil),
+		(*TxnOp_Service)(nil),
+		(*TxnOp_Check)(nil),
+		(*TxnOp_Session)(nil),
+	}
+	file_log_proto_msgTypes[24].OneofWrappers = []any{}
+	file_log_proto_msgTypes[25].OneofWrappers = []any{}
+	file_log_proto_msgTypes[31].OneofWrappers = []any{
+		(*TxnResult_Kv)(nil),
+		(*TxnResult_Node)(nil),
+		(*TxnResult_Service)(nil),
+		(*TxnResult_Check)(nil),
+		(*TxnResult_Session)(nil),
+	}
+	file_log_proto_msgTypes[35].OneofWrappers = []any{}
+	file_log_proto_msgTypes[37].OneofWrappers = []any{}
+	file_log_proto_msgTypes[44].OneofWrappers = []any{
 		(*SnapshotRecord_Header)(nil),
 		(*SnapshotRecord_Node)(nil),
 		(*SnapshotRecord_Service)(nil),
@@ -2153,14 +4664,21 @@ func file_log_proto_init() {
 		(*SnapshotRecord_Topic)(nil),
 		(*SnapshotRecord_Recent)(nil),
 		(*SnapshotRecord_Footer)(nil),
+		(*SnapshotRecord_Key)(nil),
+		(*SnapshotRecord_Session)(nil),
+		(*SnapshotRecord_Delay)(nil),
+		(*SnapshotRecord_KeyTomb)(nil),
+		(*SnapshotRecord_Query)(nil),
+		(*SnapshotRecord_Coordinate)(nil),
 	}
+	file_log_proto_msgTypes[48].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_log_proto_rawDesc), len(file_log_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -16,18 +16,18 @@ import (
 const maxCommand = maxMessage - 64<<10
 
 // Forward hands an encoded command to a server, the leader as far as the caller
-// knows, and returns the index that it got. Errors are *model.Error: the ones
+// knows, and returns the index that it got and the outcome's bytes. Errors are *model.Error: the ones
 // that the leader made, unchanged; Unavailable if the command was not sent;
 // Uncertain if it was, and no answer came.
-func (p *Pool) Forward(ctx context.Context, serverID, token string, command []byte) (uint64, error) {
+func (p *Pool) Forward(ctx context.Context, serverID, token string, command []byte) (index uint64, data []byte, err error) {
 	if len(command) > maxCommand {
-		return 0, model.Errorf(model.KindTooLarge, "the command has %d bytes, at most %d can be forwarded to the leader", len(command), maxCommand)
+		return 0, nil, model.Errorf(model.KindTooLarge, "the command has %d bytes, at most %d can be forwarded to the leader", len(command), maxCommand)
 	}
 	req := &rpcpb.ForwardRequest{Datacenter: p.cfg.Datacenter, Token: token, Command: command, From: p.cfg.NodeName}
 	reply, err := call(ctx, p, serverID, "Forward", false, func(ctx context.Context, c rpcpb.ServerClient, opt grpc.CallOption) (*rpcpb.ForwardReply, error) {
 		return c.Forward(ctx, req, opt)
 	})
-	return reply.GetIndex(), err
+	return reply.GetIndex(), reply.GetData(), err
 }
 
 // ReadIndex asks a server, the leader as far as the caller knows, for the index
@@ -35,7 +35,7 @@ func (p *Pool) Forward(ctx context.Context, serverID, token string, command []by
 // Forward's, never Uncertain.
 func (p *Pool) ReadIndex(ctx context.Context, serverID string, topic model.Topic, consistent bool) (uint64, error) {
 	req := &rpcpb.ReadIndexRequest{
-		Datacenter: p.cfg.Datacenter, TopicKind: uint32(topic.Kind), TopicName: topic.Name, Consistent: consistent,
+		Datacenter: p.cfg.Datacenter, TopicKind: uint32(topic.Kind), TopicName: []byte(topic.Name), Consistent: consistent,
 	}
 	reply, err := call(ctx, p, serverID, "ReadIndex", true, func(ctx context.Context, c rpcpb.ServerClient, opt grpc.CallOption) (*rpcpb.ReadIndexReply, error) {
 		return c.ReadIndex(ctx, req, opt)

@@ -38,14 +38,14 @@ func TestForward(t *testing.T) {
 				return &rpcpb.ForwardReply{Index: 42}, nil
 			},
 			readIndex: func(_ context.Context, r *rpcpb.ReadIndexRequest) (*rpcpb.ReadIndexReply, error) {
-				if r.GetTopicKind() != 4 || r.GetTopicName() != "web" || !r.GetConsistent() || r.GetDatacenter() != "dc1" {
+				if r.GetTopicKind() != 4 || string(r.GetTopicName()) != "web" || !r.GetConsistent() || r.GetDatacenter() != "dc1" {
 					t.Errorf("request %v", r)
 				}
 				return &rpcpb.ReadIndexReply{TopicIndex: 7}, nil
 			},
 		})
 		p := newPool(t, mem.dialer(), func(id string) (string, error) { return "addr-" + id, nil })
-		index, err := p.Forward(t.Context(), "1", "secret", []byte("cmd"))
+		index, _, err := p.Forward(t.Context(), "1", "secret", []byte("cmd"))
 		if index != 42 || err != nil {
 			t.Fatal(index, err)
 		}
@@ -78,7 +78,7 @@ func TestErrorsTravel(t *testing.T) {
 		p := newPool(t, mem.dialer(), nil)
 		check := func(want model.Error) {
 			t.Helper()
-			_, forward := p.Forward(t.Context(), "s", "", nil)
+			_, _, forward := p.Forward(t.Context(), "s", "", nil)
 			_, read := p.ReadIndex(t.Context(), "s", model.Topic{}, false)
 			for _, err := range []error{forward, read} {
 				var e *model.Error
@@ -96,7 +96,7 @@ func TestErrorsTravel(t *testing.T) {
 		made = errors.New("plain")
 		check(model.Error{Kind: model.KindInternal, Text: "plain"})
 		made = nil
-		if _, err := p.Forward(t.Context(), "s", "", nil); err != nil {
+		if _, _, err := p.Forward(t.Context(), "s", "", nil); err != nil {
 			t.Error(err)
 		}
 	})
@@ -161,7 +161,7 @@ func TestTransportErrors(t *testing.T) {
 				if tt.deadline > 0 {
 					ctx = within(t, tt.deadline)
 				}
-				_, err := p.Forward(ctx, "s", "", []byte("x"))
+				_, _, err := p.Forward(ctx, "s", "", []byte("x"))
 				if model.KindOf(err) != tt.kind || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("kind %d, %v; want kind %d with %q", model.KindOf(err), err, tt.kind, tt.want)
 				}
@@ -178,7 +178,7 @@ func TestDeadlineBeforeConnect(t *testing.T) {
 		mem.listen("s") // nobody accepts
 		p := newPool(t, mem.dialer(), nil)
 		begin := time.Now()
-		_, err := p.Forward(within(t, time.Second), "s", "", nil)
+		_, _, err := p.Forward(within(t, time.Second), "s", "", nil)
 		if model.KindOf(err) != model.KindUnavailable || time.Since(begin) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
@@ -200,14 +200,14 @@ func TestReconnect(t *testing.T) {
 					defer mu.Unlock()
 					return addr, nil
 				})
-				if _, err := p.Forward(t.Context(), "s", "", nil); err != nil {
+				if _, _, err := p.Forward(t.Context(), "s", "", nil); err != nil {
 					t.Fatal(err)
 				}
 				s.stop()
 				begin := time.Now()
 				for time.Since(begin) < 20*time.Second {
 					before := time.Now()
-					if _, err := p.Forward(t.Context(), "s", "", nil); model.KindOf(err) != model.KindUnavailable {
+					if _, _, err := p.Forward(t.Context(), "s", "", nil); model.KindOf(err) != model.KindUnavailable {
 						t.Fatalf("while it is down: %v", err)
 					}
 					if d := time.Since(before); d > 100*time.Millisecond {
@@ -226,7 +226,7 @@ func TestReconnect(t *testing.T) {
 				}
 				begin = time.Now()
 				for {
-					_, err := p.Forward(t.Context(), "s", "", nil)
+					_, _, err := p.Forward(t.Context(), "s", "", nil)
 					if err == nil {
 						break
 					}
@@ -251,7 +251,7 @@ func TestNoDeadline(t *testing.T) {
 		}})
 		p := newPool(t, mem.dialer(), nil)
 		begin := time.Now()
-		_, err := p.Forward(context.Background(), "s", "", nil)
+		_, _, err := p.Forward(context.Background(), "s", "", nil)
 		if model.KindOf(err) != model.KindUncertain || time.Since(begin) != callTimeout {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
@@ -278,7 +278,7 @@ func TestFrozenServer(t *testing.T) {
 		}
 		addr := "old"
 		p := newPool(t, d, func(string) (string, error) { return addr, nil })
-		if _, err := p.Forward(t.Context(), "s", "", nil); err != nil {
+		if _, _, err := p.Forward(t.Context(), "s", "", nil); err != nil {
 			t.Fatal(err)
 		}
 		serve(t, mem.listen("new"), counting())
@@ -286,7 +286,7 @@ func TestFrozenServer(t *testing.T) {
 		frozen.Store(true)
 		time.Sleep(keepaliveTime + keepaliveTimeout + time.Second)
 		begin := time.Now()
-		if _, err := p.Forward(t.Context(), "s", "", nil); err != nil || time.Since(begin) > time.Second {
+		if _, _, err := p.Forward(t.Context(), "s", "", nil); err != nil || time.Since(begin) > time.Second {
 			t.Errorf("after the keepalive: %v, %v", err, time.Since(begin))
 		}
 	})
@@ -312,10 +312,10 @@ func TestSizes(t *testing.T) {
 			return &rpcpb.ForwardReply{Index: uint64(len(r.GetCommand()))}, nil
 		}})
 		p := newPool(t, mem.dialer(), nil)
-		if n, err := p.Forward(t.Context(), "s", "", bytes.Repeat([]byte("x"), maxCommand)); n != maxCommand || err != nil {
+		if n, _, err := p.Forward(t.Context(), "s", "", bytes.Repeat([]byte("x"), maxCommand)); n != maxCommand || err != nil {
 			t.Error(n, err)
 		}
-		if _, err := p.Forward(t.Context(), "s", "", make([]byte, maxCommand+1)); model.KindOf(err) != model.KindTooLarge {
+		if _, _, err := p.Forward(t.Context(), "s", "", make([]byte, maxCommand+1)); model.KindOf(err) != model.KindTooLarge {
 			t.Error(err)
 		}
 	})
@@ -326,16 +326,16 @@ func TestClosedPool(t *testing.T) {
 		mem := newMemNet()
 		serve(t, mem.listen("s"), counting())
 		p := newPool(t, mem.dialer(), nil)
-		if _, err := p.Forward(t.Context(), "s", "", nil); err != nil {
+		if _, _, err := p.Forward(t.Context(), "s", "", nil); err != nil {
 			t.Fatal(err)
 		}
 		p.Remove("s")
 		p.Remove("never seen")
-		if n, err := p.Forward(t.Context(), "s", "", nil); n != 2 || err != nil {
+		if n, _, err := p.Forward(t.Context(), "s", "", nil); n != 2 || err != nil {
 			t.Error("after Remove:", n, err)
 		}
 		_ = p.Close()
-		if _, err := p.Forward(t.Context(), "s", "", nil); model.KindOf(err) != model.KindUnavailable {
+		if _, _, err := p.Forward(t.Context(), "s", "", nil); model.KindOf(err) != model.KindUnavailable {
 			t.Error("after Close:", err)
 		}
 	})
@@ -347,7 +347,7 @@ func BenchmarkForward(b *testing.B) {
 			s := serve(b, nil, counting())
 			p := newPool(b, nil, func(string) (string, error) { return s.mux.Addr().String(), nil })
 			command := make([]byte, 300)
-			if _, err := p.Forward(b.Context(), "s", "token", command); err != nil {
+			if _, _, err := p.Forward(b.Context(), "s", "token", command); err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
@@ -358,7 +358,7 @@ func BenchmarkForward(b *testing.B) {
 			for range callers {
 				wg.Go(func() {
 					for left.Add(-1) >= 0 {
-						if _, err := p.Forward(b.Context(), "s", "token", command); err != nil {
+						if _, _, err := p.Forward(b.Context(), "s", "token", command); err != nil {
 							b.Error(err)
 							return
 						}

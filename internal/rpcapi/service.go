@@ -19,7 +19,7 @@ const RPCFormat = 1
 // that two servers that take each other for the leader can't play ball. The
 // command is the callee's to keep. Calls may overlap.
 type Applier interface {
-	ForwardedApply(ctx context.Context, token string, command []byte) (index uint64, err error)
+	ForwardedApply(ctx context.Context, token string, command []byte) (index uint64, data []byte, err error)
 }
 
 // Reader answers from which index on a topic may be served. It answers only if
@@ -58,8 +58,8 @@ func (s *Service) Forward(ctx context.Context, req *rpcpb.ForwardRequest) (*rpcp
 	if err := s.checkDatacenter(req.GetDatacenter()); err != nil {
 		return &rpcpb.ForwardReply{Error: rpcpb.FromError(err)}, nil
 	}
-	index, err := s.applier.ForwardedApply(ctx, req.GetToken(), req.GetCommand())
-	return &rpcpb.ForwardReply{Index: index, Error: rpcpb.FromError(ended(err, model.KindUncertain))}, nil
+	index, data, err := s.applier.ForwardedApply(ctx, req.GetToken(), req.GetCommand())
+	return &rpcpb.ForwardReply{Index: index, Data: data, Error: rpcpb.FromError(ended(err, model.KindUncertain))}, nil
 }
 
 // ReadIndex implements rpcpb.ServerServer.
@@ -71,7 +71,7 @@ func (s *Service) ReadIndex(ctx context.Context, req *rpcpb.ReadIndexRequest) (*
 		err := model.Errorf(model.KindInvalid, "unknown topic kind %d", k)
 		return &rpcpb.ReadIndexReply{Error: rpcpb.FromError(err)}, nil
 	}
-	topic := model.Topic{Kind: model.TopicKind(req.GetTopicKind()), Name: req.GetTopicName()}
+	topic := model.Topic{Kind: model.TopicKind(req.GetTopicKind()), Name: string(req.GetTopicName())}
 	index, err := s.reader.ReadIndex(ctx, topic, req.GetConsistent())
 	return &rpcpb.ReadIndexReply{TopicIndex: index, Error: rpcpb.FromError(ended(err, model.KindUnavailable))}, nil
 }

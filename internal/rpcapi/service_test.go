@@ -15,9 +15,9 @@ import (
 	"github.com/muster-discovery/muster/internal/rpc/rpcpb"
 )
 
-type fakeApplier func(ctx context.Context, token string, command []byte) (uint64, error)
+type fakeApplier func(ctx context.Context, token string, command []byte) (uint64, []byte, error)
 
-func (f fakeApplier) ForwardedApply(ctx context.Context, token string, command []byte) (uint64, error) {
+func (f fakeApplier) ForwardedApply(ctx context.Context, token string, command []byte) (uint64, []byte, error) {
 	return f(ctx, token, command)
 }
 
@@ -37,11 +37,11 @@ func TestThroughThePort(t *testing.T) {
 	}
 	server := rpc.NewServer(nil)
 	denied := &model.Error{Kind: model.KindDenied, Field: "Token", Text: "Permission denied"}
-	New(fakeApplier(func(_ context.Context, token string, command []byte) (uint64, error) {
+	New(fakeApplier(func(_ context.Context, token string, command []byte) (uint64, []byte, error) {
 		if token != "good" {
-			return 0, fmt.Errorf("authorize: %w", denied)
+			return 0, nil, fmt.Errorf("authorize: %w", denied)
 		}
-		return uint64(len(command)), nil
+		return uint64(len(command)), nil, nil
 	}), fakeReader(func(_ context.Context, topic model.Topic, consistent bool) (uint64, error) {
 		if topic != (model.Topic{Kind: model.TopicService, Name: "web"}) || !consistent {
 			return 0, errors.New("wrong question")
@@ -59,11 +59,11 @@ func TestThroughThePort(t *testing.T) {
 		return p
 	}
 	p := pool("dc1")
-	if n, err := p.Forward(t.Context(), "s", "good", []byte("12345")); n != 5 || err != nil {
+	if n, _, err := p.Forward(t.Context(), "s", "good", []byte("12345")); n != 5 || err != nil {
 		t.Error(n, err)
 	}
 	var e *model.Error
-	if _, err := p.Forward(t.Context(), "s", "bad", nil); !errors.As(err, &e) || *e != *denied {
+	if _, _, err := p.Forward(t.Context(), "s", "bad", nil); !errors.As(err, &e) || *e != *denied {
 		t.Errorf("denied arrives as %#v", err)
 	}
 	if n, err := p.ReadIndex(t.Context(), "s", model.Topic{Kind: model.TopicService, Name: "web"}, true); n != 17 || err != nil {
@@ -73,7 +73,7 @@ func TestThroughThePort(t *testing.T) {
 	if id, err := p.Identity(t.Context(), "s"); id != want || err != nil {
 		t.Errorf("%+v, %v", id, err)
 	}
-	if _, err := pool("dc2").Forward(t.Context(), "s", "good", nil); model.KindOf(err) != model.KindNoPath || !strings.Contains(err.Error(), `"dc2"`) {
+	if _, _, err := pool("dc2").Forward(t.Context(), "s", "good", nil); model.KindOf(err) != model.KindNoPath || !strings.Contains(err.Error(), `"dc2"`) {
 		t.Errorf("for another datacenter: %v", err)
 	}
 	server.Stop()
@@ -87,7 +87,7 @@ func TestThroughThePort(t *testing.T) {
 
 func TestEndedCalls(t *testing.T) {
 	var err error
-	s := New(fakeApplier(func(context.Context, string, []byte) (uint64, error) { return 0, err }),
+	s := New(fakeApplier(func(context.Context, string, []byte) (uint64, []byte, error) { return 0, nil, err }),
 		fakeReader(func(context.Context, model.Topic, bool) (uint64, error) { return 0, err }), testIdentity)
 	tests := []struct {
 		err           error

@@ -14,6 +14,7 @@ type Batch struct {
 	// Of the current command.
 	written []*subject // subjects touched
 	listed  []string   // names whose entry in the list of services may have changed
+	keys    keyChanges // keys written
 
 	topics []model.Topic // touched since the batch was opened
 	seen   map[model.Topic]struct{}
@@ -46,6 +47,7 @@ func (b *Batch) begin(meta *model.CommandMeta) uint64 {
 func (b *Batch) end() {
 	b.list()
 	b.bury()
+	b.buryKeys()
 }
 
 func (b *Batch) report(t model.Topic) {

@@ -120,6 +120,7 @@ func (c *change) flush() {
 	if c.held != "" {
 		c.b.s.virtuals.release(c.held)
 	}
+	c.endSessions()
 }
 
 func (c *change) flushNode() {
@@ -128,6 +129,7 @@ func (c *change) flushNode() {
 	case c.node == nil:
 		if c.old != nil {
 			t.nodes.Delete(c.old)
+			c.b.dropCoordinate(c.key)
 		}
 	case c.old == nil || c.all:
 		t.nodes.Set(&nodeRow{key: c.key, node: c.node, checks: c.checks})

@@ -13,9 +13,15 @@ func (b *Batch) Deregister(meta *model.CommandMeta, d *model.Deregistration) (ui
 	if d.Node == "" {
 		return index, model.Errorf(model.KindInvalid, "Must provide node")
 	}
+	b.deregister(d)
+	b.end()
+	return index, nil
+}
+
+func (b *Batch) deregister(d *model.Deregistration) {
 	c := b.change(model.Fold(d.Node))
 	if c.node == nil {
-		return index, nil
+		return
 	}
 	switch {
 	case d.ServiceID != "":
@@ -29,8 +35,6 @@ func (b *Batch) Deregister(meta *model.CommandMeta, d *model.Deregistration) (ui
 	default:
 		c.remove()
 	}
-	b.end()
-	return index, nil
 }
 
 func (c *change) removeService(id string) {

@@ -16,8 +16,18 @@ import (
 //	Checks, ChecksState, NodeChecks,
 //	ServiceCheck                           *model.Check by node and id
 //	CARoots                                *model.CARoot as they were set
+//	KVKey                                  *model.KVEntry, none or one
+//	KVPrefix                               *model.KVEntry by key
+//	Sessions, NodeSessions                 *model.Session by id
+//	Session                                *model.Session, none or one
+//	Queries                                *model.Query by id
+//	Coordinates                            *model.NodeCoordinate by node
+//	Timers                                 *model.Session by id, *model.LockDelay by key
 func (s *Snapshot) Items(t model.Topic) (items []any, index uint64) {
 	t = model.NewTopic(t.Kind, t.Name)
+	if t.Kind == model.TopicKVPrefix {
+		return s.t.prefixItems(t.Name)
+	}
 	return s.items(t), s.t.topicIndex(t)
 }
 
@@ -52,6 +62,27 @@ func (s *Snapshot) items(t model.Topic) (items []any) {
 		for _, r := range s.t.roots {
 			items = append(items, r)
 		}
+	case model.TopicKVKey:
+		if e := s.t.key(t.Name); e != nil {
+			items = append(items, e)
+		}
+	case model.TopicSession:
+		if e := s.t.session(t.Name); e != nil {
+			items = append(items, e)
+		}
+	case model.TopicSessions:
+		items = make([]any, 0, s.t.sessions.Len())
+		s.t.sessions.Scan(func(e *model.Session) bool { items = append(items, e); return true })
+	case model.TopicNodeSessions:
+		s.t.eachSessionOf(t.Name, func(e *model.Session) bool { items = append(items, e); return true })
+	case model.TopicQueries:
+		items = make([]any, 0, s.t.queries.Len())
+		s.t.queries.Scan(func(q *model.Query) bool { items = append(items, q); return true })
+	case model.TopicCoordinates:
+		items = make([]any, 0, s.t.coordinates.Len())
+		s.t.coordinates.Scan(func(r *coordinateRow) bool { items = append(items, &r.NodeCoordinate); return true })
+	case model.TopicTimers:
+		items = s.t.timers()
 	}
 	return items
 }

@@ -10,9 +10,17 @@ import (
 // before keeps its indexes and touches no topic.
 func (b *Batch) Register(meta *model.CommandMeta, r *model.Registration) (uint64, error) {
 	index := b.begin(meta)
-	normalize(meta, r)
-	if err := b.checkRegistration(r); err != nil {
+	if err := b.register(r); err != nil {
 		return index, err
+	}
+	b.end()
+	return index, nil
+}
+
+func (b *Batch) register(r *model.Registration) error {
+	normalize(b.meta, r)
+	if err := b.checkRegistration(r); err != nil {
+		return err
 	}
 	c := b.change(model.Fold(r.Node.Name))
 	b.registerNode(c, r)
@@ -23,8 +31,7 @@ func (b *Batch) Register(meta *model.CommandMeta, r *model.Registration) (uint64
 		b.registerCheck(c, check)
 	}
 	c.flush()
-	b.end()
-	return index, nil
+	return nil
 }
 
 // normalize fills in what a command may leave out.

@@ -13,6 +13,14 @@ type Header struct {
 	Floor       uint64
 	NextVirtual uint32
 	ClusterID   string
+	KVFloor     uint64
+	Fence       uint64 // the last fencing token
+}
+
+// KeyTombRecord is the index at which a key was deleted.
+type KeyTombRecord struct {
+	Key   string
+	Index uint64
 }
 
 // TopicRecord is the index of a topic's last change.
@@ -23,12 +31,15 @@ type TopicRecord struct {
 
 // Header is the snapshot's header.
 func (s *Snapshot) Header() Header {
-	return Header{Index: s.t.index, Floor: s.t.floor, NextVirtual: s.t.nextVirtual, ClusterID: s.t.clusterID}
+	return Header{Index: s.t.index, Floor: s.t.floor, NextVirtual: s.t.nextVirtual, ClusterID: s.t.clusterID,
+		KVFloor: s.t.kvFloor, Fence: s.t.fence}
 }
 
 // Records calls the functions for all there is to keep, always in the same order:
-// nodes by name, services by node and id, checks by node and id, roots, topics by
-// kind of subject and name. Each of v's types goes to yield until that fails.
+// nodes by name, services by node and id, checks by node and id, roots, sessions by
+// id, lock delays, entries and tombstones by key, queries by id,
+// coordinates by node, topics by kind of subject and name.
+// Each of v's types goes to yield until that fails.
 func (s *Snapshot) Records(yield func(v any) error) (err error) {
 	s.t.nodes.Scan(func(r *nodeRow) bool { err = yield(r.node); return err == nil })
 	if err != nil {
@@ -47,6 +58,17 @@ func (s *Snapshot) Records(yield func(v any) error) (err error) {
 			return err
 		}
 	}
+	if err := s.keyRecords(yield); err != nil {
+		return err
+	}
+	s.t.queries.Scan(func(q *model.Query) bool { err = yield(q); return err == nil })
+	if err != nil {
+		return err
+	}
+	s.t.coordinates.Scan(func(r *coordinateRow) bool { err = yield(&r.NodeCoordinate); return err == nil })
+	if err != nil {
+		return err
+	}
 	for slot, index := range s.t.static {
 		if err := yield(TopicRecord{model.Topic{Kind: kinds[0][slot]}, index}); err != nil {
 			return err
@@ -63,21 +85,37 @@ func (s *Snapshot) Records(yield func(v any) error) (err error) {
 	return err
 }
 
+func (s *Snapshot) keyRecords(yield func(v any) error) (err error) {
+	s.t.sessions.Scan(func(e *model.Session) bool { err = yield(e); return err == nil })
+	if err == nil {
+		s.t.delays.Scan(func(d *model.LockDelay) bool { err = yield(d); return err == nil })
+	}
+	if err == nil {
+		s.t.kv.Scan(func(e *model.KVEntry) bool { err = yield(e); return err == nil })
+	}
+	if err == nil {
+		s.t.kvTombs.Scan(func(d tomb) bool { err = yield(KeyTombRecord{d.key, d.index}); return err == nil })
+	}
+	return err
+}
+
 // Restorer builds tables from the records of a snapshot, beside the store's
 // present ones. Nodes must come before their services and those before their
-// checks.
+// checks; sessions after these, and before the keys that they hold.
 type Restorer struct {
 	s Store
 }
 
 // NewRestorer starts with empty tables.
 func NewRestorer(h Header) (*Restorer, error) {
-	if h.Index < firstIndex || h.Floor < firstIndex || h.Floor > h.Index || h.NextVirtual > virtualLast {
+	if h.Index < firstIndex || h.Floor < firstIndex || h.Floor > h.Index || h.NextVirtual > virtualLast ||
+		h.KVFloor < firstIndex || h.KVFloor > h.Index {
 		return nil, errors.New("impossible indexes in the header")
 	}
 	r := &Restorer{s: Store{maxTombstones: maxTombstones}}
 	t := newTables()
 	t.index, t.floor, t.nextVirtual, t.clusterID = h.Index, h.Floor, h.NextVirtual, h.ClusterID
+	t.kvFloor, t.fence = h.KVFloor, h.Fence
 	r.s.load(t)
 	return r, nil
 }
@@ -94,6 +132,21 @@ func (r *Restorer) Add(v any) error {
 	case *model.CARoot:
 		r.s.work.roots = append(r.s.work.roots, v)
 		return nil
+	case *model.Session:
+		return r.addSession(v)
+	case *model.LockDelay:
+		if _, twice := r.s.work.delays.Set(v); twice {
+			return fmt.Errorf("lock delay of %q: twice", v.Key)
+		}
+		return nil
+	case *model.KVEntry:
+		return r.addKey(v)
+	case KeyTombRecord:
+		return r.addKeyTomb(v)
+	case *model.Query:
+		return r.addQuery(v)
+	case *model.NodeCoordinate:
+		return r.addCoordinate(v)
 	case TopicRecord:
 		return r.addTopic(v)
 	}
@@ -155,6 +208,46 @@ func (r *Restorer) addCheck(check *model.Check) error {
 	return nil
 }
 
+func (r *Restorer) addSession(e *model.Session) error {
+	t := r.s.work
+	if node := t.node(model.Fold(e.Node)); e.ID == "" || node == nil || t.session(e.ID) != nil {
+		return fmt.Errorf("session %q on node %q: no id, no node, or twice", e.ID, e.Node)
+	}
+	r.s.addSession(e)
+	return nil
+}
+
+func (r *Restorer) addKey(e *model.KVEntry) error {
+	t := r.s.work
+	if e.Key == "" || e.Modify > t.index || t.key(e.Key) != nil {
+		return fmt.Errorf("key %q: empty, of a later index, or twice", e.Key)
+	}
+	if e.Session != "" {
+		if t.session(e.Session) == nil {
+			return fmt.Errorf("key %q: no session %q", e.Key, e.Session)
+		}
+		r.s.locks.Set(lock{e.Session, e.Key})
+	}
+	if e.Token > t.fence {
+		return fmt.Errorf("key %q: fencing token %d is above the last one", e.Key, e.Token)
+	}
+	t.kv.Load(e)
+	return nil
+}
+
+func (r *Restorer) addKeyTomb(d KeyTombRecord) error {
+	t := r.s.work
+	if d.Index < firstIndex || d.Index > t.index || t.key(d.Key) != nil {
+		return fmt.Errorf("deleted key %q at %d: impossible index, or the key exists", d.Key, d.Index)
+	}
+	row := tomb{d.Key, d.Index}
+	if _, twice := t.kvTombs.Set(row); twice {
+		return fmt.Errorf("deleted key %q: twice", d.Key)
+	}
+	r.s.kvGraves.Set(row)
+	return nil
+}
+
 func (r *Restorer) addTopic(rec TopicRecord) error {
 	t := r.s.work
 	class, slot, ok := place(rec.Topic.Kind)
@@ -205,6 +298,7 @@ func (r *Restorer) Finish(into *Store) {
 		return true
 	})
 	into.work, into.graves, into.tallies, into.virtuals = t, r.s.graves, r.s.tallies, r.s.virtuals
+	into.kvGraves, into.locks, into.bound = r.s.kvGraves, r.s.locks, r.s.bound
 	into.publish()
 }
 

@@ -106,3 +106,12 @@ func (s *Snapshot) Services() []*model.ServiceSummary {
 func (s *Snapshot) CARoots() (roots []*model.CARoot, clusterID string) {
 	return s.t.roots, s.t.clusterID
 }
+
+// Key is the entry of a key, or nil.
+func (s *Snapshot) Key(key string) *model.KVEntry { return s.t.key(key) }
+
+// Query is the prepared query with that id, or nil.
+func (s *Snapshot) Query(id string) *model.Query { return s.t.query(id) }
+
+// Session is the session with that id, or nil.
+func (s *Snapshot) Session(id string) *model.Session { return s.t.session(id) }

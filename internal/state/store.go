@@ -19,6 +19,10 @@ type Store struct {
 	graves   *btree.BTreeG[*subject] // dead subjects, oldest first
 	tallies  map[string]*tally       // by service name as registered
 	virtuals *virtuals
+	kvGraves *btree.BTreeG[tomb]  // tombstones of keys, oldest first
+	locks    *btree.BTreeG[lock]  // keys held, by session, key
+	bound    *btree.BTreeG[bound] // sessions by node and check that they hang on
+	undo     *undo                // of the transaction that is under way, else nil
 
 	maxTombstones int
 }
@@ -36,6 +40,9 @@ func (s *Store) load(t *tables) {
 	s.graves = newTree(lessAge)
 	s.tallies = make(map[string]*tally)
 	s.virtuals = newVirtuals()
+	s.kvGraves = newTree(lessTombAge)
+	s.locks = newTree(lessLock)
+	s.bound = newTree(lessBound)
 	s.publish()
 }
 

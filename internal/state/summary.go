@@ -16,6 +16,12 @@ type tally struct {
 // count notes that an instance appeared (by 1) or went (by -1), and says whether
 // the name's entry in the list may have changed.
 func (s *Store) count(svc *model.Service, by int) (changed bool) {
+	s.undo.add(func() {
+		s.count(svc, -by)
+		if s.tallies[svc.Name].instances == 0 {
+			delete(s.tallies, svc.Name)
+		}
+	})
 	t := s.tallies[svc.Name]
 	if t == nil {
 		t = &tally{tags: make(map[string]int)}

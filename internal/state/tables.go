@@ -58,6 +58,17 @@ type tables struct {
 	summaries *btree.BTreeG[*model.ServiceSummary] // by name as registered
 	subjects  *btree.BTreeG[*subject]              // by class, name
 
+	kv           *btree.BTreeG[*model.KVEntry]   // by key
+	kvTombs      *btree.BTreeG[tomb]             // deleted keys, by key
+	sessions     *btree.BTreeG[*model.Session]   // by id
+	nodeSessions *btree.BTreeG[nodeSession]      // by node, id
+	delays       *btree.BTreeG[*model.LockDelay] // by key
+	kvFloor      uint64                          // highest index of the collected tombstones of keys
+	fence        uint64                          // the last fencing token
+
+	queries     *btree.BTreeG[*model.Query]   // by id
+	coordinates *btree.BTreeG[*coordinateRow] // by folded name of the node
+
 	roots       []*model.CARoot
 	clusterID   string
 	nextVirtual uint32 // where the search for a free virtual address starts
@@ -80,6 +91,16 @@ func newTables() *tables {
 		failing:   newTree(lessFailing),
 		summaries: newTree(func(a, b *model.ServiceSummary) bool { return a.Name < b.Name }),
 		subjects:  newTree(lessSubject),
+
+		kv:           newTree(func(a, b *model.KVEntry) bool { return a.Key < b.Key }),
+		kvTombs:      newTree(func(a, b tomb) bool { return a.key < b.key }),
+		sessions:     newTree(func(a, b *model.Session) bool { return a.ID < b.ID }),
+		nodeSessions: newTree(lessNodeSession),
+		delays:       newTree(func(a, b *model.LockDelay) bool { return a.Key < b.Key }),
+		kvFloor:      firstIndex,
+
+		queries:     newTree(func(a, b *model.Query) bool { return a.ID < b.ID }),
+		coordinates: newTree(func(a, b *coordinateRow) bool { return a.node < b.node }),
 	}
 	for i := range t.static {
 		t.static[i] = firstIndex
@@ -108,6 +129,13 @@ func (t *tables) publish() *tables {
 	c.failing = t.failing.Copy()
 	c.summaries = t.summaries.Copy()
 	c.subjects = t.subjects.Copy()
+	c.kv = t.kv.Copy()
+	c.kvTombs = t.kvTombs.Copy()
+	c.sessions = t.sessions.Copy()
+	c.nodeSessions = t.nodeSessions.Copy()
+	c.delays = t.delays.Copy()
+	c.queries = t.queries.Copy()
+	c.coordinates = t.coordinates.Copy()
 	return &c
 }
 

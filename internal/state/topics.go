@@ -10,6 +10,10 @@ const (
 	staticServices
 	staticChecks
 	staticCARoots
+	staticSessions
+	staticTimers
+	staticQueries
+	staticCoordinates
 	numStatic
 )
 
@@ -19,6 +23,7 @@ const (
 	classNode    = 1
 	classService = 2
 	classState   = 3
+	classSession = 4
 )
 
 // maxTombstones bounds the subjects that are remembered after they are gone. All
@@ -26,7 +31,7 @@ const (
 // about 4 MB.
 const maxTombstones = 32768
 
-// subject holds the indexes of the topics about one node, service or state. It
+// subject holds the indexes of the topics about one node, service, state or session. It
 // outlives the thing it is about: a dead subject is a tombstone.
 type subject struct {
 	class uint8
@@ -65,6 +70,18 @@ func place(kind model.TopicKind) (class uint8, slot int, ok bool) {
 		return 0, staticChecks, true
 	case model.TopicCARoots:
 		return 0, staticCARoots, true
+	case model.TopicSessions:
+		return 0, staticSessions, true
+	case model.TopicTimers:
+		return 0, staticTimers, true
+	case model.TopicQueries:
+		return 0, staticQueries, true
+	case model.TopicCoordinates:
+		return 0, staticCoordinates, true
+	case model.TopicNodeSessions:
+		return classNode, 2, true
+	case model.TopicSession:
+		return classSession, 0, true
 	case model.TopicNode:
 		return classNode, 0, true
 	case model.TopicNodeChecks:
@@ -83,14 +100,24 @@ func place(kind model.TopicKind) (class uint8, slot int, ok bool) {
 
 // kinds are the topic kinds of a class by slot.
 var kinds = [...][]model.TopicKind{
-	0:            {model.TopicNodes, model.TopicServices, model.TopicChecks, model.TopicCARoots},
-	classNode:    {model.TopicNode, model.TopicNodeChecks},
+	0: {model.TopicNodes, model.TopicServices, model.TopicChecks, model.TopicCARoots, model.TopicSessions, model.TopicTimers,
+		model.TopicQueries, model.TopicCoordinates},
+	classNode:    {model.TopicNode, model.TopicNodeChecks, model.TopicNodeSessions},
 	classService: {model.TopicService, model.TopicConnect, model.TopicServiceCheck},
 	classState:   {model.TopicChecksState},
+	classSession: {model.TopicSession},
 }
 
 // topicIndex is the index of a topic's last change, or the floor if none is known.
 func (t *tables) topicIndex(topic model.Topic) uint64 {
+	switch topic.Kind {
+	case model.TopicKVKey:
+		return t.keyIndex(topic.Name)
+	case model.TopicKVPrefix:
+		return t.prefixIndex(topic.Name)
+	case model.TopicState:
+		return t.index
+	}
 	class, slot, ok := place(topic.Kind)
 	if !ok {
 		return t.floor
@@ -116,6 +143,8 @@ func (t *tables) alive(s *subject) bool {
 		if !found {
 			t.eachConnect(s.name, yes)
 		}
+	case classSession:
+		return t.session(s.name) != nil
 	case classState:
 		switch s.name {
 		case model.StatusPassing, model.StatusWarning, model.StatusCritical:

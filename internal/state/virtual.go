@@ -22,6 +22,7 @@ const (
 type virtuals struct {
 	byName map[string]*virtual
 	used   map[uint32]bool
+	undo   *undo // as the store's
 }
 
 type virtual struct {
@@ -37,6 +38,7 @@ func newVirtuals() *virtuals {
 // none. A new one gets the next number that is free: a number given back is used
 // again only after all others, as clients may remember it.
 func (v *virtuals) hold(dest string, next *uint32) *virtual {
+	v.undo.add(func() { v.release(dest) })
 	if e := v.byName[dest]; e != nil {
 		e.users++
 		return e
@@ -58,10 +60,21 @@ func (v *virtuals) hold(dest string, next *uint32) *virtual {
 
 func (v *virtuals) release(dest string) {
 	e := v.byName[dest]
+	v.undo.add(func() { v.restore(dest, e.number) })
 	if e.users--; e.users == 0 {
 		delete(v.byName, dest)
 		delete(v.used, e.number)
 	}
+}
+
+// restore takes a release back.
+func (v *virtuals) restore(dest string, number uint32) {
+	e := v.byName[dest]
+	if e == nil {
+		e = &virtual{number: number}
+		v.byName[dest], v.used[number] = e, true
+	}
+	e.users++
 }
 
 // adopt counts an instance of a snapshot, whose address is already in it.

@@ -1,12 +1,16 @@
 package storage
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
@@ -88,22 +92,40 @@ func (j *Journal) Load() (map[string][]byte, error) {
 		return nil, j.broken
 	}
 	out := make(map[string][]byte, len(j.values))
-	for key, l := range j.values {
-		value, err := j.readLocked(l)
-		if err != nil {
-			return nil, err
-		}
-		out[key] = value
-	}
-	return out, nil
+	err := j.eachLocked(func(key string, value []byte) error {
+		out[key] = bytes.Clone(value)
+		return nil
+	})
+	return out, err
 }
 
-func (j *Journal) readLocked(l location) ([]byte, error) {
-	value := make([]byte, l.size)
-	if _, err := j.file.ReadAt(value, l.at); err != nil {
-		return nil, fmt.Errorf("read journal %q: %w", j.path, err)
+// readSize is how much is read at once when all values are.
+const readSize = 1 << 20
+
+// eachLocked calls f with every live record, in the order of the file. The value is
+// f's only until it returns. The caller has the turn.
+func (j *Journal) eachLocked(f func(key string, value []byte) error) error {
+	keys := slices.SortedFunc(maps.Keys(j.values), func(a, b string) int {
+		return cmp.Compare(j.values[a].at, j.values[b].at)
+	})
+	var buf []byte
+	var start int64
+	for _, key := range keys {
+		l := j.values[key]
+		end := l.at + int64(l.size)
+		if end > start+int64(len(buf)) {
+			start = l.at
+			n := min(max(readSize, int64(l.size)), j.size-start)
+			buf = slices.Grow(buf[:0], int(n))[:n]
+			if _, err := j.file.ReadAt(buf, start); err != nil {
+				return fmt.Errorf("read journal %q: %w", j.path, err)
+			}
+		}
+		if err := f(key, buf[l.at-start:end-start]); err != nil {
+			return err
+		}
 	}
-	return value, nil
+	return nil
 }
 
 // Put stores a value and returns once it is on disk. If ctx ends first the value

@@ -129,21 +129,18 @@ func (j *Journal) copyLive(f journalFile, header []byte, salt uint32) (int64, ma
 		buf = buf[:batchHead]
 		return err
 	}
-	for key, l := range j.values {
-		value, err := j.readLocked(l)
-		if err != nil {
-			return 0, nil, err
-		}
-		values[key] = location{at: size + int64(len(buf)) + recordHead + int64(len(key)), size: l.size}
+	err := j.eachLocked(func(key string, value []byte) error {
+		values[key] = location{at: size + int64(len(buf)) + recordHead + int64(len(key)), size: len(value)}
 		buf = appendRecord(buf, opPut, key, value)
 		if len(buf) < compactBatch {
-			continue
+			return nil
 		}
-		if err := flush(); err != nil {
-			return 0, nil, err
-		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
 	}
-	if err := flush(); err != nil {
+	if err != nil {
 		return 0, nil, err
 	}
 	return size, values, nil

@@ -42,6 +42,7 @@ func (h *Hub) add(t model.Topic, needed bool) *live {
 	v.used.Store(true)
 	h.all = append(h.all, v)
 	h.views.addLocked(v)
+	h.prefixes.add(v)
 	return v
 }
 
@@ -67,6 +68,7 @@ func (h *Hub) evictLocked(v *live) bool {
 		return false
 	}
 	h.views.removeLocked(v)
+	h.prefixes.remove(v)
 	last := h.all[len(h.all)-1]
 	h.all[v.slot] = last
 	last.slot = v.slot

@@ -28,11 +28,12 @@ func DefaultConfig() Config {
 
 // Hub holds the views of one source.
 type Hub struct {
-	source Source
-	config Config
-	views  *table
-	epoch  atomic.Uint64 // restores so far
-	builds atomic.Uint64
+	source   Source
+	config   Config
+	views    *table
+	prefixes *prefixes
+	epoch    atomic.Uint64 // restores so far
+	builds   atomic.Uint64
 
 	mu   sync.Mutex // guards changes of views, and the fields below
 	all  []*live
@@ -48,7 +49,7 @@ func NewHub(src Source, c Config) *Hub {
 	if c.Idle <= 0 {
 		c.Idle = d.Idle
 	}
-	return &Hub{source: src, config: c, views: newTable(c.MaxViews / 2)}
+	return &Hub{source: src, config: c, views: newTable(c.MaxViews / 2), prefixes: newPrefixes()}
 }
 
 // Content returns the topic's content, with everything that was published before
@@ -87,13 +88,17 @@ func (h *Hub) Refresh(t model.Topic) *Content {
 }
 
 // Publish tells that the topics changed in the source; nil stands for all of them
-// after a restore. It marks views and leaves the work to others: its cost is a map
-// look-up for each topic, however many wait.
+// after a restore. A key stands for all its prefixes too. It marks views and leaves the
+// work to others: its cost is a map look-up for each topic, for keys a short search,
+// however many wait.
 func (h *Hub) Publish(topics []model.Topic) {
 	if topics != nil {
 		for _, t := range topics {
 			if v := h.views.find(t); v != nil {
 				v.touch(h)
+			}
+			if t.Kind == model.TopicKVKey {
+				h.prefixes.above(t.Name, func(v *live) { v.touch(h) })
 			}
 		}
 		return

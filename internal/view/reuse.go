@@ -53,7 +53,7 @@ func same(a, b any) bool {
 	case *model.ServiceSummary:
 		b, ok := b.(*model.ServiceSummary)
 		return ok && (a == b || a.Name == b.Name && slices.Equal(a.Tags, b.Tags))
-	case *model.Node, *model.Service, *model.Check, *model.CARoot:
+	case *model.Node, *model.Service, *model.Check, *model.CARoot, *model.KVEntry, *model.Session:
 		return a == b
 	}
 	return a == nil && b == nil || a != nil && reflect.TypeOf(a).Comparable() && a == b
@@ -81,6 +81,14 @@ func order(a, b any) int {
 	case *model.ServiceSummary:
 		if b, ok := b.(*model.ServiceSummary); ok {
 			return cmp.Compare(a.Name, b.Name)
+		}
+	case *model.KVEntry:
+		if b, ok := b.(*model.KVEntry); ok {
+			return cmp.Compare(a.Key, b.Key)
+		}
+	case *model.Session:
+		if b, ok := b.(*model.Session); ok {
+			return cmp.Compare(a.ID, b.ID)
 		}
 	case *model.CARoot:
 		if b, ok := b.(*model.CARoot); ok {

@@ -18,6 +18,8 @@ const (
 	catalogBody dialect = iota
 	// agentBody: also names with underscores.
 	agentBody
+	// looseBody: names in any case; unknown ones are skipped.
+	looseBody
 	// fileBody: also a single value for a list, and numbers and booleans as
 	// strings, as HCL has it.
 	fileBody
@@ -197,6 +199,9 @@ func (d dialect) assignStruct(v any, to reflect.Value, path string) error {
 	for _, f := range obj {
 		index, ok := d.field(fields, f.name)
 		if !ok {
+			if d == looseBody {
+				continue
+			}
 			return fmt.Errorf("unknown field %q", join(path, f.name))
 		}
 		if err := d.assign(f.value, to.Field(index), join(path, f.name)); err != nil {
@@ -212,7 +217,7 @@ func (d dialect) field(fields map[string]field, name string) (int, bool) {
 	if f, ok := fields[folded]; ok {
 		return f.index, true
 	}
-	if d == catalogBody || !strings.Contains(folded, "_") {
+	if d == catalogBody || d == looseBody || !strings.Contains(folded, "_") {
 		return 0, false
 	}
 	f, ok := fields[strings.ReplaceAll(folded, "_", "")]

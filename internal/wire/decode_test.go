@@ -31,7 +31,7 @@ func TestDecodeRegistration(t *testing.T) {
 		},
 		Checks: []*model.Check{
 			{Node: "w1", ID: "one", Name: "one", Status: "critical"},
-			{Node: "other", ID: "two", Name: "Two", Status: "warning", ServiceID: "web",
+			{Node: "other", ID: "two", Name: "Two", Status: "warning", Type: "http", ServiceID: "web",
 				Definition: []byte(`{"HTTP":"http://x","Header":{"A":["b"]},"Interval":"30s","Timeout":"1s"}`)},
 		},
 	}

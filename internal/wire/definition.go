@@ -54,7 +54,7 @@ type checkDefinition struct {
 	TCPUseTLS              bool
 	UDP                    string
 	H2PING                 string
-	H2PingUseTLS           bool
+	H2PingUseTLS           *bool // unset: with TLS
 	GRPC                   string
 	GRPCUseTLS             bool
 	OSService              string
@@ -112,7 +112,7 @@ func decodeService(data []byte, d dialect) (*model.ServiceDefinition, error) {
 		return nil, err
 	}
 	if err := ValidateService(&def.Service); err != nil {
-		return nil, err
+		return nil, invalid("Service", "Validation failed: %v", err)
 	}
 	if in.Connect != nil && in.Connect.SidecarService != nil {
 		if def.Sidecar, err = in.Connect.SidecarService.sidecar(def); err != nil {
@@ -141,7 +141,7 @@ func (in *serviceDefinition) definition() (*model.ServiceDefinition, error) {
 	if err := validateWeights(weights); err != nil {
 		return nil, err
 	}
-	if err := ValidateMeta(in.Meta, in.Kind == model.KindMeshGateway); err != nil {
+	if err := model.CheckMeta(in.Meta, in.Kind == model.KindMeshGateway); err != nil {
 		return nil, invalid("Meta", "Invalid Service Meta: %v", err)
 	}
 	def := &model.ServiceDefinition{Token: in.Token}
@@ -224,7 +224,7 @@ func (in *checkDefinition) definition() (*model.CheckDefinition, error) {
 		OSService: in.OSService, DockerContainerID: in.DockerContainerID, Shell: in.Shell,
 		Method: in.Method, Header: in.Header, Body: in.Body, Interval: in.Interval, Timeout: in.Timeout,
 		TLSServerName: in.TLSServerName, TLSSkipVerify: in.TLSSkipVerify, TCPUseTLS: in.TCPUseTLS,
-		GRPCUseTLS: in.GRPCUseTLS, H2PingUseTLS: in.H2PingUseTLS, DisableRedirects: in.DisableRedirects,
+		GRPCUseTLS: in.GRPCUseTLS, H2PingUseTLS: in.H2PING != "" && (in.H2PingUseTLS == nil || *in.H2PingUseTLS), DisableRedirects: in.DisableRedirects,
 		OutputMaxSize: in.OutputMaxSize, ProxyHTTP: in.ProxyHTTP, ProxyGRPC: in.ProxyGRPC,
 		SuccessBeforePassing: in.SuccessBeforePassing, FailuresBeforeWarning: in.FailuresBeforeWarning,
 		FailuresBeforeCritical:         in.FailuresBeforeCritical,

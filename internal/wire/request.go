@@ -222,7 +222,32 @@ func (in *checkRequest) model(node string) *model.Check {
 	if c.Status == "" {
 		c.Status = model.StatusCritical
 	}
+	if c.Type == "" {
+		c.Type = in.Definition.kind()
+	}
 	return c
+}
+
+// kind is the type of a check that is only defined for an external monitor, as an agent
+// would call it.
+func (p *checkProbe) kind() string {
+	switch {
+	case p.HTTP != "":
+		return "http"
+	case p.TCP != "":
+		return "tcp"
+	case p.UDP != "":
+		return "udp"
+	case p.GRPC != "":
+		return "grpc"
+	case p.H2PING != "":
+		return "h2ping"
+	case p.OSService != "":
+		return "os_service"
+	case p.TTL > 0:
+		return "ttl"
+	}
+	return ""
 }
 
 // defaultWeights treat all instances alike.

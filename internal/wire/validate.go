@@ -2,68 +2,14 @@ package wire
 
 import (
 	"fmt"
-	"sort"
 	"strings"
 
 	"github.com/muster-discovery/muster/internal/model"
 )
 
-// Limits of metadata, of nodes and services alike.
-const (
-	maxMetaPairs = 64
-	maxMetaKey   = 128
-	maxMetaValue = 512
-	reservedMeta = "consul-"
-)
-
 // invalid is an error of a definition, with the field that is wrong.
 func invalid(field, format string, args ...any) error {
 	return &model.Error{Kind: model.KindInvalid, Field: field, Text: fmt.Sprintf(format, args...)}
-}
-
-// ValidateMeta checks metadata against the limits that clients know. The text has
-// no prefix: where it comes from differs.
-func ValidateMeta(meta map[string]string, allowReserved bool) error {
-	if len(meta) > maxMetaPairs {
-		//lint:ignore ST1005 clients know the text
-		return fmt.Errorf("Node metadata cannot contain more than %d key/value pairs", maxMetaPairs)
-	}
-	keys := make([]string, 0, len(meta))
-	for k := range meta {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for _, k := range keys {
-		if why := metaProblem(k, meta[k], allowReserved); why != "" {
-			//lint:ignore ST1005 clients know the text
-			return fmt.Errorf("Couldn't load metadata pair ('%s', '%s'): %s", k, meta[k], why)
-		}
-	}
-	return nil
-}
-
-func metaProblem(key, value string, allowReserved bool) string {
-	switch {
-	case key == "":
-		return "Key cannot be blank"
-	case strings.IndexFunc(key, notInMetaKey) >= 0:
-		return "Key contains invalid characters"
-	case len(key) > maxMetaKey:
-		return fmt.Sprintf("Key is too long (limit: %d characters)", maxMetaKey)
-	case strings.HasPrefix(key, reservedMeta) && !allowReserved:
-		return fmt.Sprintf("Key prefix '%s' is reserved for internal use", reservedMeta)
-	case len(value) > maxMetaValue:
-		return fmt.Sprintf("Value is too long (limit: %d characters)", maxMetaValue)
-	}
-	return ""
-}
-
-func notInMetaKey(r rune) bool {
-	switch {
-	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
-		return false
-	}
-	return true
 }
 
 // maxWeight is the largest weight that a DNS record can carry.
@@ -152,6 +98,5 @@ func (p problems) err() error {
 	if len(p) == 1 {
 		errs = "error"
 	}
-	//lint:ignore ST1005 clients know the text
 	return fmt.Errorf("%d %s occurred:\n\t* %s\n\n", len(p), errs, strings.Join(p, "\n\t* "))
 }

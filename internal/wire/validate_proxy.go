@@ -14,12 +14,7 @@ var upstreamTypes = map[string]bool{"": true, "service": true, "prepared_query":
 
 // ValidateService checks what the mesh asks of a service, with all mistakes in one
 // text.
-func ValidateService(s *model.Service) error {
-	if p := serviceProblems(s, false); len(p) > 0 {
-		return invalid("Service", "Validation failed: %v", p.err())
-	}
-	return nil
-}
+func ValidateService(s *model.Service) error { return serviceProblems(s, false).err() }
 
 // serviceProblems: a sidecar gets its port later.
 func serviceProblems(s *model.Service, sidecar bool) problems {

@@ -19,6 +19,8 @@ var layers = map[string][]string{
 	"state": {"model"},
 	"fsm":   {"state", "model", "pb"},
 	"ca":    {"model"},
+	"query": {"model"},
+	"event": {"model"},
 
 	// cluster parts
 	"view":      {"model", "telemetry", "trace"},
@@ -31,12 +33,12 @@ var layers = map[string][]string{
 	// agent parts
 	"check":  {"model", "telemetry", "retry"},
 	"local":  {"model", "retry", "telemetry", "check"},
-	"lookup": {"view", "acl", "model", "trace", "telemetry"},
-	"apply":  {"fsm", "acl", "model", "retry", "trace", "telemetry"},
+	"lookup": {"view", "query", "acl", "model", "trace", "telemetry"},
+	"apply":  {"fsm", "wire", "query", "acl", "model", "retry", "trace", "telemetry"},
 
 	// edges
 	"wire":    {"model", "view"},
-	"httpapi": {"lookup", "apply", "wire", "view", "acl", "model", "trace", "telemetry"},
+	"httpapi": {"lookup", "apply", "query", "event", "wire", "view", "acl", "model", "trace", "telemetry"},
 	"dnsapi":  {"lookup", "view", "acl", "model", "trace", "telemetry"},
 	"rpcapi":  {"rpc", "model", "telemetry"},
 

@@ -160,6 +160,7 @@ type ForwardReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	Error         *Error                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	Data          []byte                 `protobuf:"bytes,3,opt,name=data,proto3,oneof" json:"data,omitempty"` // fsm's encoding of a model.Outcome; absent: nothing beyond success
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -208,12 +209,19 @@ func (x *ForwardReply) GetError() *Error {
 	return nil
 }
 
+func (x *ForwardReply) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 type ReadIndexRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Datacenter    string                 `protobuf:"bytes,1,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
 	TopicKind     uint32                 `protobuf:"varint,2,opt,name=topic_kind,json=topicKind,proto3" json:"topic_kind,omitempty"` // model.TopicKind
-	TopicName     string                 `protobuf:"bytes,3,opt,name=topic_name,json=topicName,proto3" json:"topic_name,omitempty"`
-	Consistent    bool                   `protobuf:"varint,4,opt,name=consistent,proto3" json:"consistent,omitempty"` // verify leadership with a majority
+	TopicName     []byte                 `protobuf:"bytes,3,opt,name=topic_name,json=topicName,proto3" json:"topic_name,omitempty"`  // names of keys are any bytes
+	Consistent    bool                   `protobuf:"varint,4,opt,name=consistent,proto3" json:"consistent,omitempty"`                // verify leadership with a majority
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -262,11 +270,11 @@ func (x *ReadIndexRequest) GetTopicKind() uint32 {
 	return 0
 }
 
-func (x *ReadIndexRequest) GetTopicName() string {
+func (x *ReadIndexRequest) GetTopicName() []byte {
 	if x != nil {
 		return x.TopicName
 	}
-	return ""
+	return nil
 }
 
 func (x *ReadIndexRequest) GetConsistent() bool {
@@ -489,10 +497,12 @@ const file_server_proto_rawDesc = "" +
 	"datacenter\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\x12\x18\n" +
 	"\acommand\x18\x03 \x01(\fR\acommand\x12\x12\n" +
-	"\x04from\x18\x04 \x01(\tR\x04from\"U\n" +
+	"\x04from\x18\x04 \x01(\tR\x04from\"w\n" +
 	"\fForwardReply\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12/\n" +
-	"\x05error\x18\x02 \x01(\v2\x19.muster.internal.v1.ErrorR\x05error\"\x90\x01\n" +
+	"\x05error\x18\x02 \x01(\v2\x19.muster.internal.v1.ErrorR\x05error\x12\x17\n" +
+	"\x04data\x18\x03 \x01(\fH\x00R\x04data\x88\x01\x01B\a\n" +
+	"\x05_data\"\x90\x01\n" +
 	"\x10ReadIndexRequest\x12\x1e\n" +
 	"\n" +
 	"datacenter\x18\x01 \x01(\tR\n" +
@@ -500,7 +510,7 @@ const file_server_proto_rawDesc = "" +
 	"\n" +
 	"topic_kind\x18\x02 \x01(\rR\ttopicKind\x12\x1d\n" +
 	"\n" +
-	"topic_name\x18\x03 \x01(\tR\ttopicName\x12\x1e\n" +
+	"topic_name\x18\x03 \x01(\fR\ttopicName\x12\x1e\n" +
 	"\n" +
 	"consistent\x18\x04 \x01(\bR\n" +
 	"consistent\"\x90\x01\n" +
@@ -571,6 +581,7 @@ func file_server_proto_init() {
 	if File_server_proto != nil {
 		return
 	}
+	file_server_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
