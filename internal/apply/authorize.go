@@ -48,6 +48,9 @@ func (a *Apply) authorize(token string, op any) error {
 		if !authz.Allowed(acl.Query, op.Query.Name, acl.Write) {
 			return denied("query", op.Query.Name)
 		}
+		if op.Update { // also of what it was
+			return a.authorizeDeletion(authz, op.Query.ID)
+		}
 	case *model.QueryDeletion:
 		return a.authorizeDeletion(authz, op.ID)
 	case *model.CoordinateUpdate:

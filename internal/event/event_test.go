@@ -60,7 +60,7 @@ func TestFor(t *testing.T) {
 }
 
 func TestIndexIsConsuls(t *testing.T) {
-	// The value that Consul 1.21 gives for this id: the two halves, exclusive or.
+	// As Consul's agents compute it: the two halves of the id, exclusive or.
 	e := Event{ID: "cb9a81ad-fff6-52ac-92a7-5f70687805ec"}
 	if got := e.Index(); got != 0xcb9a81adfff652ac^0x92a75f70687805ec {
 		t.Errorf("%x", got)

@@ -2,8 +2,8 @@ package gossip
 
 import "github.com/hashicorp/serf/serf"
 
-// Message is a small message that reaches every agent of the LAN pool, in no order
-// and, as a rule, once; an agent that joins hears the recent ones.
+// Message is a small message that reaches every agent of the LAN pool once, in no
+// certain order. An agent that joins later does not hear earlier ones.
 type Message struct {
 	Name    string
 	Payload []byte

@@ -23,7 +23,8 @@ type Index struct {
 	ids       map[string]*Entry
 	names     map[string]*Entry // folded
 	templates map[string]*Entry // by folded prefix
-	longest   int               // prefix
+	longest   int               // length of a prefix
+	most      int               // length of an id or name
 }
 
 // NewIndex makes an index of all queries.
@@ -32,6 +33,7 @@ func NewIndex(entries []*Entry) *Index {
 	for _, e := range entries {
 		name := model.Fold(e.query.Name)
 		x.ids[model.Fold(e.query.ID)] = e
+		x.most = max(x.most, len(e.query.ID), len(name))
 		switch {
 		case e.query.Template.Type != "":
 			x.templates[name] = e
@@ -53,14 +55,16 @@ func (x *Index) Find(name string) (*model.Query, error) {
 	if name == "" {
 		return nil, errors.New("empty query")
 	}
-	folded := model.Fold(name)
-	if e := x.ids[folded]; e != nil {
+	// Names come from anybody and may be of any length.
+	folded := model.Fold(name[:min(len(name), max(x.most, x.longest))])
+	whole := len(folded) == len(name)
+	if e := x.ids[folded]; whole && e != nil {
 		if e.query.Template.Type != "" {
 			return nil, ErrTemplateID
 		}
 		return e.query, nil
 	}
-	if e := x.names[folded]; e != nil {
+	if e := x.names[folded]; whole && e != nil {
 		return e.query, nil
 	}
 	for n := min(len(folded), x.longest); n >= 0; n-- {

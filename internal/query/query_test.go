@@ -176,6 +176,12 @@ func TestFind(t *testing.T) {
 	if _, err := x.Find(""); err == nil {
 		t.Error("the empty name found something")
 	}
+	if q, err := x.Find("exact" + strings.Repeat("x", 100)); q != nil || err != nil {
+		t.Errorf("a longer name finds %v, %v", q, err)
+	}
+	if q, err := index(&model.Query{ID: "1", Name: "abc"}).Find("abcd"); q != nil || err != nil {
+		t.Errorf("a name with one more letter finds %v, %v", q, err)
+	}
 	catchAll := index(&model.Query{ID: "5", Template: prefix, Service: model.QueryService{Service: "${name.full}"}})
 	if q, err := catchAll.Find("anything"); err != nil || q.Service.Service != "anything" {
 		t.Errorf("catch-all: %+v, %v", q, err)
@@ -184,11 +190,12 @@ func TestFind(t *testing.T) {
 
 func TestFindLongName(t *testing.T) {
 	x := index(&model.Query{ID: "1", Name: "p-", Template: model.QueryTemplate{Type: model.QueryPrefixMatch}})
+	long := strings.Repeat("x", 1<<20)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for range 1000 {
-			if q, err := x.Find(strings.Repeat("x", 1<<20)); q != nil || err != nil {
+			if q, err := x.Find(long); q != nil || err != nil {
 				t.Error(q, err)
 			}
 		}
