@@ -26,6 +26,9 @@ func (a *Agent) Leader() string { return a.server.cluster.leaderAddr() }
 // Peers implements httpapi.Agent.
 func (a *Agent) Peers() []string { return a.server.peers() }
 
+// RaftServers implements httpapi.Agent.
+func (a *Agent) RaftServers() []wire.RaftServer { return a.server.raftServers() }
+
 // Datacenters implements httpapi.Agent: the own one, until others can be reached.
 func (a *Agent) Datacenters() []string { return []string{a.cfg.Node.Datacenter} }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"google.golang.org/grpc"
 
@@ -26,6 +27,7 @@ import (
 	"github.com/muster-discovery/muster/internal/telemetry"
 	"github.com/muster-discovery/muster/internal/version"
 	"github.com/muster-discovery/muster/internal/view"
+	"github.com/muster-discovery/muster/internal/wire"
 )
 
 // server is the replicated half of an agent in server mode: state, log, gossip,
@@ -234,6 +236,28 @@ func (s *server) peers() []string {
 	list := []string{}
 	for _, p := range s.raft.Servers() {
 		list = append(list, p.Addr)
+	}
+	return list
+}
+
+// raftServers is the cluster's configuration with the names that gossip knows.
+func (s *server) raftServers() []wire.RaftServer {
+	names := make(map[string]string)
+	for _, m := range s.pools.Members(false) {
+		names[m.ID()] = m.Name
+	}
+	leader, _ := s.raft.Leader()
+	list := []wire.RaftServer{}
+	for _, p := range s.raft.Servers() {
+		w := wire.RaftServer{ID: p.ID, Node: names[p.ID], Address: p.Addr, Leader: p.ID == leader, Voter: p.Voter, ProtocolVersion: "3"}
+		if w.Node == "" {
+			w.Node = "(unknown)"
+		}
+		if p.ID == s.nodeID {
+			// Stats are texts for people; this one is a number by construction.
+			w.LastIndex, _ = strconv.ParseUint(s.raft.Stats()["last_log_index"], 10, 64)
+		}
+		list = append(list, w)
 	}
 	return list
 }

@@ -49,6 +49,7 @@ type Agent interface {
 	Members(wan bool) []*wire.Member
 	Leader() string // RPC address; empty if there is none
 	Peers() []string
+	RaftServers() []wire.RaftServer
 	Datacenters() []string
 	Join(ctx context.Context, address string, wan bool) error
 	Leave(ctx context.Context) error

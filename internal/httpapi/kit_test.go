@@ -266,8 +266,11 @@ func (f *fakeAgent) Members(wan bool) []*wire.Member {
 	}
 }
 
-func (f *fakeAgent) Leader() string        { return f.leader }
-func (f *fakeAgent) Peers() []string       { return []string{"10.0.0.1:8300"} }
+func (f *fakeAgent) Leader() string  { return f.leader }
+func (f *fakeAgent) Peers() []string { return []string{"10.0.0.1:8300"} }
+func (f *fakeAgent) RaftServers() []wire.RaftServer {
+	return []wire.RaftServer{{ID: "id-1", Node: "n1", Address: "10.0.0.1:8300", Leader: true, ProtocolVersion: "3", Voter: true, LastIndex: 7}}
+}
 func (f *fakeAgent) Datacenters() []string { return []string{"dc1"} }
 func (f *fakeAgent) Join(_ context.Context, a string, wan bool) error {
 	return f.note("join %s %t", a, wan)

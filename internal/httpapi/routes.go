@@ -92,6 +92,8 @@ var routes = []route{
 	{get, "/v1/agent/host", agentHost, acl.Operator, acl.Read, 0},
 	{get, "/v1/agent/version", agentVersion, acl.Agent, acl.Read, 0},
 	{get, "/v1/agent/metrics", agentMetrics, acl.Agent, acl.Read, 0},
+	{get, "/v1/operator/raft/configuration", operatorRaftConfiguration, acl.Operator, acl.Read, 0},
+
 	{get, "/debug/pprof/", profile, acl.Operator, acl.Read, 0},
 	{get, "/v1/agent/monitor", agentMonitor, acl.Agent, acl.Read, 0},
 	{get, "/v1/agent/members", agentMembers, acl.Node, acl.Read, 0},
