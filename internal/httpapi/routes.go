@@ -82,8 +82,8 @@ var routes = []route{
 	{get, "/v1/event/list", eventList, acl.UserEvent, acl.Read, blocks},
 
 	{get, "/v1/coordinate/datacenters", coordinateDatacenters, acl.Node, acl.Read, 0},
-	{get, "/v1/coordinate/nodes", coordinateNodes, acl.Node, acl.Read, blocks},
-	{get, "/v1/coordinate/node/", coordinateNode, acl.Node, acl.Read, blocks},
+	{get, "/v1/coordinate/nodes", coordinateNodes, acl.Node, acl.Read, blocks | tellsIndex},
+	{get, "/v1/coordinate/node/", coordinateNode, acl.Node, acl.Read, blocks | tellsIndex},
 	{put, "/v1/coordinate/update", coordinateUpdate, acl.Node, acl.Write, 0},
 
 	{get, "/v1/connect/ca/roots", connectRoots, 0, 0, blocks | tellsIndex},
