@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/muster-discovery/muster/internal/config"
 	"github.com/muster-discovery/muster/internal/dnsapi"
 	"github.com/muster-discovery/muster/internal/httpapi"
@@ -101,7 +103,7 @@ func (a *Agent) open() error {
 	if a.cfg.Storage.DataDir == "" {
 		a.nodeID = a.cfg.Node.ID
 		if a.nodeID == "" {
-			a.nodeID = randomUUID()
+			a.nodeID = uuid.NewString()
 		}
 		return nil
 	}

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"crypto/rand"
 	"fmt"
 	"maps"
 	"net"
@@ -126,15 +125,6 @@ func host(addr string) string {
 		return addr
 	}
 	return h
-}
-
-// randomUUID makes a UUID (RFC 9562, version 4).
-func randomUUID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // build is the version as members announce it.

@@ -2,9 +2,10 @@ package apply
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/muster-discovery/muster/internal/acl"
 	"github.com/muster-discovery/muster/internal/fsm"
@@ -98,17 +99,8 @@ func (a *Apply) completeSession(s *model.Session) error {
 		}
 	}
 	s.LockDelay = min(max(s.LockDelay, 0), lockDelayMax)
-	s.ID = newUUID()
+	s.ID = uuid.NewString()
 	return nil
-}
-
-// newUUID makes a random UUID (RFC 9562, version 4).
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails: it ends the program instead
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // DestroySession ends a session. One that is not there is no error.

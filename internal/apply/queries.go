@@ -3,6 +3,8 @@ package apply
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"github.com/muster-discovery/muster/internal/acl"
 	"github.com/muster-discovery/muster/internal/model"
 	"github.com/muster-discovery/muster/internal/query"
@@ -13,7 +15,7 @@ func (a *Apply) CreateQuery(ctx context.Context, who Caller, dc string, q *model
 	if err := query.Check(q); err != nil {
 		return "", err
 	}
-	q.ID = newUUID()
+	q.ID = uuid.NewString()
 	if _, _, err := a.write(ctx, who, dc, &model.QuerySet{Query: *q}); err != nil {
 		return "", err
 	}

@@ -3,6 +3,8 @@ package apply
 import (
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/muster-discovery/muster/internal/model"
 	"github.com/muster-discovery/muster/internal/wire"
 )
@@ -66,24 +68,8 @@ func completeService(r *model.Registration) error {
 	return nil
 }
 
-func validUUID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i, c := range []byte(s) {
-		switch i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F') {
-				return false
-			}
-		}
-	}
-	return true
-}
+// validUUID takes the one form that clients write; the library knows more.
+func validUUID(s string) bool { return len(s) == 36 && uuid.Validate(s) == nil }
 
 func invalid(field, format string, args ...any) error {
 	return &model.Error{Kind: model.KindInvalid, Field: field, Text: fmt.Sprintf(format, args...)}

@@ -2,9 +2,9 @@ package leader
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/muster-discovery/muster/internal/ca"
 	"github.com/muster-discovery/muster/internal/model"
@@ -21,7 +21,7 @@ func (l *Leader) ensureRoot(ctx context.Context) error {
 	}
 	id := l.cfg.ClusterID
 	if id == "" {
-		id = newUUID()
+		id = uuid.NewString()
 	}
 	root, err := ca.NewRoot(id, 1, time.Now())
 	if err != nil {
@@ -29,13 +29,4 @@ func (l *Leader) ensureRoot(ctx context.Context) error {
 	}
 	l.cfg.Logger.Info("made the mesh's root certificate", "id", root.ID)
 	return l.cfg.Writer.SetCARoots(ctx, &model.CARootSet{ClusterID: id, Roots: []*model.CARoot{root}, ExpectIndex: new(uint64)})
-}
-
-// newUUID makes a random UUID (RFC 9562, version 4).
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

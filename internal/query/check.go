@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/muster-discovery/muster/internal/model"
 )
 
@@ -73,27 +75,8 @@ func CheckID(id string) error {
 	switch {
 	case len(id) != 36:
 		return errors.New("UUID must be 36 characters")
-	case !isUUID(id):
+	case uuid.Validate(id) != nil:
 		return fmt.Errorf("Invalid UUID: %q", id)
 	}
 	return nil
-}
-
-func isUUID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i := range len(s) {
-		switch c := s[i]; i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F') {
-				return false
-			}
-		}
-	}
-	return true
 }
