@@ -24,6 +24,7 @@ func commands() []*command {
 	all := []*command{
 		agentCommand, membersCommand, versionCommand, validateCommand,
 		servicesRegisterCommand, servicesDeregisterCommand,
+		kvGetCommand, kvPutCommand, kvDeleteCommand, kvExportCommand, kvImportCommand, watchCommand,
 		catalogDatacentersCommand, catalogNodesCommand, catalogServicesCommand,
 		leaveCommand, reloadCommand, infoCommand, maintCommand,
 		joinCommand, forceLeaveCommand, monitorCommand, debugCommand,
@@ -37,6 +38,7 @@ func commands() []*command {
 var families = map[string]string{
 	"services": "Register and deregister services",
 	"catalog":  "Look into the catalog",
+	"kv":       "Read and write keys",
 }
 
 // Run executes the command line and returns the exit code of the process.
