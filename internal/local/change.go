@@ -27,7 +27,11 @@ func (l *Local) do(ctx context.Context, c change) error {
 	}
 	// Reading one's own write is what callers expect of one agent. The record is
 	// safe by now, so this ends soon also when the catalog can't be reached.
-	for _, id := range c.services {
+	slots := c.services
+	if len(slots) == 0 {
+		slots = []string{""} // the node's own checks
+	}
+	for _, id := range slots {
 		l.push.await(ctx, id)
 	}
 	return nil

@@ -385,6 +385,10 @@ func TestChangeWaitsForTheCatalog(t *testing.T) {
 		if _, ok := f.services["web"]; !ok || time.Since(start) != followTime/2 {
 			t.Errorf("after %v the catalog has the service: %t; want it after %v", time.Since(start), ok, followTime/2)
 		}
+		must(t, l.AddCheck(ctx, &model.CheckDefinition{Name: "disk", TTL: time.Hour}))
+		if _, ok := f.checks["disk"]; !ok {
+			t.Error("the catalog lacks a check of the node after its registration")
+		}
 		f.edit(func(f *fakeCatalog) { f.delay = time.Second })
 		start = time.Now()
 		must(t, l.RemoveService(ctx, "web"))
@@ -392,7 +396,7 @@ func TestChangeWaitsForTheCatalog(t *testing.T) {
 			t.Errorf("a slow catalog held the caller up for %v, the bound is %v", took, followTime)
 		}
 		time.Sleep(2 * time.Minute)
-		expectWrites(t, f, "register web", "deregister web")
+		expectWrites(t, f, "register web", "register disk=critical", "deregister web")
 	})
 }
 
