@@ -18,7 +18,6 @@ import (
 type cluster struct {
 	log   *consensus.Log
 	store *state.Store
-	pools *gossip.Pools
 	rpc   *rpc.Pool
 	self  string // this server's id
 	// established is set while this server leads and its duties have begun.

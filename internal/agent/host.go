@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// host is what the host endpoint tells about the machine, in the shape of the
+// hostAnswer is what the host endpoint tells about the machine, in the shape of the
 // reference, with the fields that need no more than the standard library.
 type hostAnswer struct {
 	Memory         memory

@@ -107,7 +107,7 @@ func newServer(g *group, cfg *config.Config, dir *storage.Dir, nodeID string, te
 	}
 	g.onStop("consensus", s.raft.Close)
 
-	s.cluster = &cluster{log: s.raft, store: s.store, pools: s.pools, rpc: s.pool, self: nodeID}
+	s.cluster = &cluster{log: s.raft, store: s.store, rpc: s.pool, self: nodeID}
 	s.lookup = lookup.New(lookup.Config{
 		Hub: s.hub, Leader: s.cluster, Resolve: allow,
 		Datacenter: cfg.Node.Datacenter, Node: cfg.Node.Name, Catalog: stateReader{s.store}, Reader: stateReader{s.store},

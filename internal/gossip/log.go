@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/muster-discovery/muster/internal/telemetry"
 )
 
 const (
@@ -30,8 +32,8 @@ var (
 type logAdapter struct {
 	logger    *slog.Logger
 	onForeign func(kind string) // called each time
-	foreign   rarely
-	conflict  rarely
+	foreign   telemetry.Rarely
+	conflict  telemetry.Rarely
 	trouble   bucket
 }
 
@@ -64,13 +66,13 @@ func (a *logAdapter) log(level slog.Level, text []byte, attrs ...slog.Attr) {
 func (a *logAdapter) special(text string) bool {
 	if m := foreignLine.FindStringSubmatch(text); m != nil {
 		a.onForeign(m[1])
-		if ok, n := a.foreign.now(time.Now()); ok {
+		if ok, n := a.foreign.Now(time.Now()); ok {
 			a.logger.Warn("foreign gossip refused", "addr", m[3], "kind", m[1], "label", m[2], "count", n, "remedy", remedyForeign)
 		}
 		return true
 	}
 	if m := conflictLine.FindStringSubmatch(text); m != nil {
-		if ok, n := a.conflict.now(time.Now()); ok {
+		if ok, n := a.conflict.Now(time.Now()); ok {
 			a.logger.Error("two agents claim one node name", "node", m[1], "addr", m[2], "peer", m[3], "count", n, "remedy", remedyConflict)
 		}
 		return true
@@ -97,24 +99,6 @@ func splitLevel(line []byte) (slog.Level, []byte) {
 		return slog.LevelWarn, rest
 	}
 	return slog.LevelDebug, rest
-}
-
-// rarely lets one log line a minute through and counts the occasions since.
-type rarely struct {
-	mu    sync.Mutex
-	last  time.Time
-	count int
-}
-
-func (r *rarely) now(t time.Time) (ok bool, count int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.count++
-	if !r.last.IsZero() && t.Sub(r.last) < time.Minute {
-		return false, 0
-	}
-	count, r.count, r.last = r.count, 0, t
-	return true, count
 }
 
 // bucket lets a burst of lines through, then one a second.

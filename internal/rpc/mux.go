@@ -12,6 +12,8 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/muster-discovery/muster/internal/telemetry"
 )
 
 const (
@@ -49,7 +51,7 @@ type Mux struct {
 	grpc    *listener
 	m       *muxMetrics
 	pending *pending
-	foreign rarely
+	foreign telemetry.Rarely
 	wg      sync.WaitGroup
 	ctx     context.Context // canceled by Close: ends handshakes
 	cancel  context.CancelFunc

@@ -3,7 +3,6 @@ package rpc
 import (
 	"errors"
 	"net"
-	"sync"
 	"time"
 )
 
@@ -15,7 +14,7 @@ func (m *Mux) refuse(from net.Addr, err error) {
 	switch {
 	case errors.As(err, &foreign):
 		m.m.refused.WithLabelValues("foreign").Inc()
-		if ok, count := m.foreign.now(time.Now()); ok {
+		if ok, count := m.foreign.Now(time.Now()); ok {
 			m.cfg.Logger.Warn("foreign connection refused", "addr", from, "err", err, "count", count, "remedy", remedyForeign)
 		}
 	case errors.Is(err, errNotServed):
@@ -32,22 +31,4 @@ func kindName(k Kind) string {
 		return "raft"
 	}
 	return "grpc"
-}
-
-// rarely lets one log line a minute through and counts the occasions since.
-type rarely struct {
-	mu    sync.Mutex
-	last  time.Time
-	count int
-}
-
-func (r *rarely) now(t time.Time) (ok bool, count int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.count++
-	if !r.last.IsZero() && t.Sub(r.last) < time.Minute {
-		return false, 0
-	}
-	count, r.count, r.last = r.count, 0, t
-	return true, count
 }
