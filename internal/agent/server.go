@@ -3,20 +3,15 @@ package agent
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"os"
 	"path/filepath"
 	"strconv"
 
 	"google.golang.org/grpc"
 
-	"github.com/muster-discovery/muster/internal/acl"
 	"github.com/muster-discovery/muster/internal/apply"
 	"github.com/muster-discovery/muster/internal/config"
 	"github.com/muster-discovery/muster/internal/consensus"
-	"github.com/muster-discovery/muster/internal/event"
 	"github.com/muster-discovery/muster/internal/fsm"
-	"github.com/muster-discovery/muster/internal/gossip"
 	"github.com/muster-discovery/muster/internal/leader"
 	"github.com/muster-discovery/muster/internal/lookup"
 	"github.com/muster-discovery/muster/internal/model"
@@ -30,25 +25,16 @@ import (
 	"github.com/muster-discovery/muster/internal/wire"
 )
 
-// server is the replicated half of an agent in server mode: state, log, gossip,
-// and the two paths that lead to them.
+// server is what an agent in server mode adds: the replicated state and its log,
+// and the port at which other agents ask for it.
 type server struct {
-	cfg    *config.Config
-	log    *slog.Logger
-	nodeID string
-
+	*node
 	store   *state.Store
-	hub     *view.Hub
 	raft    *consensus.Log
-	pools   *gossip.Pools
 	mux     *rpc.Mux
-	pool    *rpc.Pool
 	grpc    *grpc.Server
 	cluster *cluster
-	lookup  *lookup.Lookup
-	apply   *apply.Apply
 	leader  *leader.Leader
-	events  *events
 	changed chan struct{} // members changed; holds one signal
 }
 
@@ -56,7 +42,7 @@ type server struct {
 // end to the group, also when a later part fails.
 func newServer(g *group, cfg *config.Config, dir *storage.Dir, nodeID string, tel *telemetry.Telemetry) (*server, error) {
 	s := &server{
-		cfg: cfg, log: tel.Logger("server"), nodeID: nodeID,
+		node:  &node{cfg: cfg, log: tel.Logger("server"), nodeID: nodeID},
 		store: state.New(), changed: make(chan struct{}, 1),
 	}
 	s.hub = view.NewHub(s.store, view.DefaultConfig())
@@ -64,13 +50,7 @@ func newServer(g *group, cfg *config.Config, dir *storage.Dir, nodeID string, te
 	g.start("views", s.hub.Run)
 
 	var err error
-	members := func() []gossip.Member {
-		if s.pools == nil {
-			return nil // still starting: recorded addresses are used
-		}
-		return s.pools.Members(false)
-	}
-	resolve := addressOf(members, cfg.Node.Datacenter)
+	resolve := addressOf(s.members, cfg.Node.Datacenter)
 	if s.mux, err = rpc.Listen(rpc.MuxConfig{
 		Addr: cfg.Listen.Server.Address, Advertise: serverAddr(cfg),
 		Logger: tel.Logger("rpc"), Registry: tel.Registry(),
@@ -79,29 +59,12 @@ func newServer(g *group, cfg *config.Config, dir *storage.Dir, nodeID string, te
 	}
 	g.onStop("server port", s.mux.Close)
 
-	if s.pool, err = rpc.NewPool(rpc.PoolConfig{
-		Resolve: resolve, Datacenter: cfg.Node.Datacenter, NodeName: cfg.Node.Name,
-		Logger: tel.Logger("rpc"), Registry: tel.Registry(),
-	}); err != nil {
+	if err := s.openPool(g, resolve, tel); err != nil {
 		return nil, err
 	}
-	g.onStop("rpc connections", s.pool.Close)
-
-	if dir != nil {
-		if err := os.MkdirAll(dir.Path("serf"), 0o700); err != nil {
-			return nil, fmt.Errorf("make the folder of gossip's snapshots: %w", err)
-		}
-	}
-	allow := func(string) (acl.Authorizer, error) { return acl.AllowAll{}, nil }
-	s.events = &events{node: cfg.Node.Name, recent: event.NewRecent(), resolve: allow, log: tel.Logger("event")}
-	gc := gossipConfig(cfg, dir, nodeID, tel)
-	gc.OnMessage = s.events.hear
-	if s.pools, err = gossip.Open(gc); err != nil {
+	if err := s.openGossip(g, dir, tel); err != nil {
 		return nil, err
 	}
-	s.events.pools = s.pools
-	g.onStop("gossip", s.pools.Close)
-
 	if s.raft, err = consensus.Open(raftConfig(cfg, dir, nodeID, s.mux, resolve, tel), machine); err != nil {
 		return nil, err
 	}
@@ -109,13 +72,13 @@ func newServer(g *group, cfg *config.Config, dir *storage.Dir, nodeID string, te
 
 	s.cluster = &cluster{log: s.raft, store: s.store, rpc: s.pool, self: nodeID}
 	s.lookup = lookup.New(lookup.Config{
-		Hub: s.hub, Leader: s.cluster, Resolve: allow,
+		Hub: s.hub, Leader: s.cluster, Resolve: allowAll,
 		Datacenter: cfg.Node.Datacenter, Node: cfg.Node.Name, Catalog: stateReader{s.store}, Reader: stateReader{s.store},
 		Distance:    s.distance,
 		DefaultWait: cfg.Queries.DefaultTime, MaxWait: cfg.Queries.MaxTime, Hold: cfg.RPC.HoldTimeout,
 	})
 	s.apply = apply.New(apply.Config{
-		Committer: s.raft, Forwarder: s.cluster, Resolve: allow,
+		Committer: s.raft, Forwarder: s.cluster, Resolve: allowAll,
 		Datacenter: cfg.Node.Datacenter, Hold: cfg.RPC.HoldTimeout,
 		SessionTTLMin: cfg.Queries.SessionTTLMin, SessionNode: stateReader{s.store}.SessionNode,
 		QueryName: stateReader{s.store}.QueryName,
@@ -125,7 +88,7 @@ func newServer(g *group, cfg *config.Config, dir *storage.Dir, nodeID string, te
 		Datacenter: cfg.Node.Datacenter, Self: cfg.Node.Name,
 		Writer: leaderWriter{s.apply}, Catalog: stateReader{s.store}, Voters: voters{s.raft},
 		Clocked: leaderClock{s.store, s.hub, s.raft, s.apply},
-		Members: members, Changed: s.changed,
+		Members: s.members, Changed: s.changed,
 		Mesh: cfg.Connect.Enabled, ClusterID: cfg.Connect.ClusterID,
 		Logger: tel.Logger("leader"),
 	})
@@ -155,49 +118,6 @@ func (s *server) serveRPC(ctx context.Context) error {
 		<-done
 		return nil
 	}
-}
-
-func serverAddr(cfg *config.Config) string {
-	return hostPort(cfg.Advertise.LAN, cfg.Ports.Server)
-}
-
-func gossipConfig(cfg *config.Config, dir *storage.Dir, nodeID string, tel *telemetry.Telemetry) gossip.Config {
-	snapshot := func(name string) string {
-		if dir == nil {
-			return ""
-		}
-		return dir.Path("serf", name+".snapshot")
-	}
-	c := gossip.Config{
-		Identity: gossip.Identity{
-			NodeName: cfg.Node.Name, NodeID: nodeID, Datacenter: cfg.Node.Datacenter,
-			Server: true, Build: build(),
-			ServerPort: cfg.Ports.Server, GRPCPort: cfg.Ports.GRPC, GRPCTLSPort: cfg.Ports.GRPCTLS,
-			BootstrapExpect: cfg.Server.BootstrapExpect, Bootstrap: cfg.Server.Bootstrap && !cfg.Dev, ACLs: cfg.ACL.Enabled,
-		},
-		LAN: gossip.PoolConfig{
-			BindAddr: host(cfg.Listen.SerfLAN.Address), BindPort: cfg.Ports.SerfLAN,
-			AdvertiseAddr: cfg.Advertise.LAN, SnapshotPath: snapshot("local"),
-			Timing: gossip.Timing{
-				ProbeInterval: cfg.Gossip.LANProbeInterval, ProbeTimeout: cfg.Gossip.LANProbeTimeout,
-				SuspicionMult: cfg.Gossip.LANSuspicionMultiplier, GossipInterval: cfg.Gossip.LANInterval,
-				GossipNodes: cfg.Gossip.LANNodes, RetransmitMult: cfg.Gossip.LANRetransmit,
-				ReconnectTimeout: cfg.Gossip.ReconnectTimeoutLAN,
-			},
-		},
-		EncryptKey:       string(cfg.Gossip.EncryptKey),
-		AcceptPlain:      !cfg.Gossip.EncryptVerifyIncoming,
-		SendPlain:        !cfg.Gossip.EncryptVerifyOutgoing,
-		RejoinAfterLeave: cfg.Lifecycle.RejoinAfterLeave,
-		Logger:           tel.Logger("gossip"), Registry: tel.Registry(),
-	}
-	if cfg.Listen.SerfWAN.Address != "" {
-		c.WAN = &gossip.PoolConfig{
-			BindAddr: host(cfg.Listen.SerfWAN.Address), BindPort: cfg.Ports.SerfWAN,
-			AdvertiseAddr: cfg.Advertise.WAN, SnapshotPath: snapshot("remote"),
-		}
-	}
-	return c
 }
 
 func raftConfig(cfg *config.Config, dir *storage.Dir, nodeID string, mux *rpc.Mux, resolve func(string) (string, error), tel *telemetry.Telemetry) consensus.Config {
