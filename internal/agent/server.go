@@ -109,7 +109,7 @@ func newServer(g *group, cfg *config.Config, dir *storage.Dir, nodeID string, te
 
 func (s *server) serveRPC(ctx context.Context) error {
 	done := make(chan error, 1)
-	go func() { done <- s.grpc.Serve(s.mux.GRPC()) }()
+	go func() { done <- s.grpc.Serve(s.mux.Listener(rpc.KindGRPC)) }()
 	select {
 	case err := <-done:
 		return err

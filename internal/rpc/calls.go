@@ -65,6 +65,23 @@ func (p *Pool) Identity(ctx context.Context, serverID string) (Identity, error) 
 	}, nil
 }
 
+// ServerStats is how far a server's log is.
+type ServerStats struct {
+	LastContact         time.Duration // since it heard from the leader; negative: never
+	LastTerm, LastIndex uint64
+}
+
+// ServerStats asks a server how far its log is.
+func (p *Pool) ServerStats(ctx context.Context, serverID string) (ServerStats, error) {
+	r, err := call(ctx, p, serverID, "ServerStats", true, func(ctx context.Context, c rpcpb.ServerClient, opt grpc.CallOption) (*rpcpb.ServerStatsReply, error) {
+		return c.ServerStats(ctx, &rpcpb.ServerStatsRequest{}, opt)
+	})
+	if err != nil {
+		return ServerStats{}, err
+	}
+	return ServerStats{LastContact: time.Duration(r.GetLastContactNanos()), LastTerm: r.GetLastTerm(), LastIndex: r.GetLastIndex()}, nil
+}
+
 // reply is an answer that may carry an error of the handler's.
 type reply interface{ GetError() *rpcpb.Error }
 

@@ -120,7 +120,7 @@ func serve(t testing.TB, ln net.Listener, h rpcpb.ServerServer) *server {
 	s := &server{mux: mux, grpc: NewServer(nil)}
 	rpcpb.RegisterServerServer(s.grpc, h)
 	s.wg.Go(func() {
-		if err := s.grpc.Serve(mux.GRPC()); err != nil && !errors.Is(err, grpc.ErrServerStopped) && !errors.Is(err, net.ErrClosed) {
+		if err := s.grpc.Serve(mux.Listener(KindGRPC)); err != nil && !errors.Is(err, grpc.ErrServerStopped) && !errors.Is(err, net.ErrClosed) {
 			t.Error(err)
 		}
 	})

@@ -42,13 +42,12 @@ type MuxConfig struct {
 	Listener net.Listener
 }
 
-// Mux shares the server port between Raft and gRPC.
+// Mux shares the server port between the kinds of connections.
 type Mux struct {
 	cfg     MuxConfig
 	ln      net.Listener
 	addr    net.Addr
-	raft    *listener
-	grpc    *listener
+	kinds   map[Kind]*listener // read-only
 	m       *muxMetrics
 	pending *pending
 	foreign telemetry.Rarely
@@ -59,8 +58,8 @@ type Mux struct {
 	err     error
 }
 
-// Listen opens the server port and starts to accept. The caller must serve
-// both Raft and GRPC, or connections of that kind are closed after a while.
+// Listen opens the server port and starts to accept. Connections of a kind whose
+// listener nobody serves are closed after a while.
 func Listen(cfg MuxConfig) (*Mux, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -80,7 +79,10 @@ func Listen(cfg MuxConfig) (*Mux, error) {
 	if m.m, err = newMuxMetrics(cfg.Registry, m.pending); err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	m.raft, m.grpc = newListener(m.addr), newListener(m.addr)
+	m.kinds = make(map[Kind]*listener, len(kindNames))
+	for kind := range kindNames {
+		m.kinds[kind] = newListener(m.addr)
+	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.wg.Go(m.acceptLoop)
 	return m, nil
@@ -122,10 +124,10 @@ func advertised(addr string, actual net.Addr) (net.Addr, error) {
 func (m *Mux) Addr() net.Addr { return m.addr }
 
 // Raft is the stream layer for Raft's network transport.
-func (m *Mux) Raft() raft.StreamLayer { return raftLayer{listener: m.raft, dialer: m.cfg.Dialer} }
+func (m *Mux) Raft() raft.StreamLayer { return raftLayer{listener: m.kinds[KindRaft], dialer: m.cfg.Dialer} }
 
-// GRPC is the listener to serve gRPC on.
-func (m *Mux) GRPC() net.Listener { return m.grpc }
+// Listener is where connections of a kind are accepted.
+func (m *Mux) Listener(k Kind) net.Listener { return m.kinds[k] }
 
 // Close stops accepting, closes connections that nobody has taken over, and waits
 // for all goroutines. Connections in use belong to Raft and gRPC.
@@ -134,11 +136,13 @@ func (m *Mux) Close() error {
 		m.cancel()
 		m.err = m.ln.Close()
 		m.pending.closeAll()
-		_ = m.raft.Close()
-		_ = m.grpc.Close()
+		for _, l := range m.kinds {
+			_ = l.Close()
+		}
 		m.wg.Wait()
-		m.raft.sweep()
-		m.grpc.sweep()
+		for _, l := range m.kinds {
+			l.sweep()
+		}
 		m.m.unregister()
 	})
 	return m.err
@@ -201,14 +205,10 @@ func (m *Mux) handshake(conn net.Conn) error {
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
-	target := m.grpc
-	if kind == KindRaft {
-		target = m.raft
-	}
-	if !target.offer(conn, time.Until(deadline)) {
+	if !m.kinds[kind].offer(conn, time.Until(deadline)) {
 		return errNotServed
 	}
-	m.m.accepted.WithLabelValues(kindName(kind)).Inc()
+	m.m.accepted.WithLabelValues(kindNames[kind]).Inc()
 	return nil
 }
 

@@ -22,7 +22,10 @@ func FuzzPreamble(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		kind, missing, err := parsePreamble(b)
-		valid := len(b) >= preambleLen && (bytes.HasPrefix(b, preamble(KindRaft)) || bytes.HasPrefix(b, preamble(KindGRPC)))
+		valid := false
+		for kind := range kindNames {
+			valid = valid || bytes.HasPrefix(b, preamble(kind))
+		}
 		partial := len(b) < preambleLen && strings.HasPrefix(magic, string(b))
 		switch {
 		case valid && (err != nil || missing != 0 || byte(kind) != b[preambleLen-1]):
@@ -55,7 +58,7 @@ func TestKinds(t *testing.T) {
 		_, _ = fmt.Fprintf(conn, "%s:%s", prefix, line)
 	}
 	go echo(mux.Raft(), "raft")
-	go echo(mux.GRPC(), "grpc")
+	go echo(mux.Listener(KindGRPC), "grpc")
 	for _, tt := range []struct {
 		kind Kind
 		want string
@@ -295,7 +298,7 @@ func TestWrap(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	other, err := mux.GRPC().Accept()
+	other, err := mux.Listener(KindGRPC).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +343,7 @@ func TestAdvertise(t *testing.T) {
 	}
 	defer mux.Close()
 	want := fmt.Sprintf("10.1.2.3:%d", mux.ln.Addr().(*net.TCPAddr).Port)
-	for _, got := range []net.Addr{mux.Addr(), mux.Raft().Addr(), mux.GRPC().Addr()} {
+	for _, got := range []net.Addr{mux.Addr(), mux.Raft().Addr(), mux.Listener(KindGRPC).Addr()} {
 		if got.String() != want {
 			t.Errorf("advertised %s, want %s", got, want)
 		}

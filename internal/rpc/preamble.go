@@ -10,7 +10,12 @@ type Kind byte
 const (
 	KindRaft Kind = 'r'
 	KindGRPC Kind = 'g'
+	KindHTTP Kind = 'h' // requests that this agent's API passes on as they are
+	KindHint Kind = 'w' // held to see it end, see package failover
 )
+
+// kindNames are the kinds there are, with their names in metrics.
+var kindNames = map[Kind]string{KindRaft: "raft", KindGRPC: "grpc", KindHTTP: "http", KindHint: "hint"}
 
 // A connection starts with "MST" and the kind. No Consul server starts one with
 // an M: it sends a small number. The accepting side answers with the same four
@@ -42,8 +47,8 @@ func parsePreamble(b []byte) (kind Kind, missing int, err error) {
 	if len(b) < preambleLen {
 		return 0, preambleLen - len(b), nil
 	}
-	switch kind = Kind(b[len(magic)]); kind {
-	case KindRaft, KindGRPC:
+	kind = Kind(b[len(magic)])
+	if _, ok := kindNames[kind]; ok {
 		return kind, 0, nil
 	}
 	return 0, 0, &foreignError{got: b[:preambleLen]}

@@ -25,10 +25,3 @@ func (m *Mux) refuse(from net.Addr, err error) {
 		m.cfg.Logger.Debug("connection without preamble", "addr", from, "err", err)
 	}
 }
-
-func kindName(k Kind) string {
-	if k == KindRaft {
-		return "raft"
-	}
-	return "grpc"
-}

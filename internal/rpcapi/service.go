@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/muster-discovery/muster/internal/model"
+	"github.com/muster-discovery/muster/internal/rpc"
 	"github.com/muster-discovery/muster/internal/rpc/rpcpb"
 )
 
@@ -35,6 +36,8 @@ type Identity struct {
 	LogFormat, SnapshotFormat             uint32
 	// HasState reports whether this server is or was part of a cluster.
 	HasState func() bool
+	// Stats is how far this server's log is; nil: nothing is known.
+	Stats func() rpc.ServerStats
 }
 
 // Service answers the calls of rpcpb.
@@ -84,6 +87,15 @@ func (s *Service) Identity(context.Context, *rpcpb.IdentityRequest) (*rpcpb.Iden
 		RpcFormat: RPCFormat, LogFormat: id.LogFormat, SnapshotFormat: id.SnapshotFormat,
 		HasState: id.HasState != nil && id.HasState(),
 	}, nil
+}
+
+// ServerStats implements rpcpb.ServerServer.
+func (s *Service) ServerStats(context.Context, *rpcpb.ServerStatsRequest) (*rpcpb.ServerStatsReply, error) {
+	if s.identity.Stats == nil {
+		return &rpcpb.ServerStatsReply{LastContactNanos: -1}, nil
+	}
+	st := s.identity.Stats()
+	return &rpcpb.ServerStatsReply{LastContactNanos: int64(st.LastContact), LastTerm: st.LastTerm, LastIndex: st.LastIndex}, nil
 }
 
 // checkDatacenter refuses calls that are for another datacenter. Empty means

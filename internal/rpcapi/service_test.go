@@ -49,7 +49,7 @@ func TestThroughThePort(t *testing.T) {
 		return 17, nil
 	}), testIdentity).Register(server)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(mux.GRPC()) }()
+	go func() { served <- server.Serve(mux.Listener(rpc.KindGRPC)) }()
 	pool := func(dc string) *rpc.Pool {
 		p, err := rpc.NewPool(rpc.PoolConfig{Datacenter: dc, Resolve: func(string) (string, error) { return mux.Addr().String(), nil }})
 		if err != nil {

@@ -482,6 +482,102 @@ func (x *IdentityReply) GetHasState() bool {
 	return false
 }
 
+type ServerStatsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServerStatsRequest) Reset() {
+	*x = ServerStatsRequest{}
+	mi := &file_server_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServerStatsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServerStatsRequest) ProtoMessage() {}
+
+func (x *ServerStatsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_server_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServerStatsRequest.ProtoReflect.Descriptor instead.
+func (*ServerStatsRequest) Descriptor() ([]byte, []int) {
+	return file_server_proto_rawDescGZIP(), []int{7}
+}
+
+type ServerStatsReply struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	LastContactNanos int64                  `protobuf:"varint,1,opt,name=last_contact_nanos,json=lastContactNanos,proto3" json:"last_contact_nanos,omitempty"` // since it heard from the leader; negative: never
+	LastTerm         uint64                 `protobuf:"varint,2,opt,name=last_term,json=lastTerm,proto3" json:"last_term,omitempty"`                           // of its log's last entry
+	LastIndex        uint64                 `protobuf:"varint,3,opt,name=last_index,json=lastIndex,proto3" json:"last_index,omitempty"`                        // of its log's last entry
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ServerStatsReply) Reset() {
+	*x = ServerStatsReply{}
+	mi := &file_server_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServerStatsReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServerStatsReply) ProtoMessage() {}
+
+func (x *ServerStatsReply) ProtoReflect() protoreflect.Message {
+	mi := &file_server_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServerStatsReply.ProtoReflect.Descriptor instead.
+func (*ServerStatsReply) Descriptor() ([]byte, []int) {
+	return file_server_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ServerStatsReply) GetLastContactNanos() int64 {
+	if x != nil {
+		return x.LastContactNanos
+	}
+	return 0
+}
+
+func (x *ServerStatsReply) GetLastTerm() uint64 {
+	if x != nil {
+		return x.LastTerm
+	}
+	return 0
+}
+
+func (x *ServerStatsReply) GetLastIndex() uint64 {
+	if x != nil {
+		return x.LastIndex
+	}
+	return 0
+}
+
 var File_server_proto protoreflect.FileDescriptor
 
 const file_server_proto_rawDesc = "" +
@@ -532,11 +628,18 @@ const file_server_proto_rawDesc = "" +
 	"\n" +
 	"log_format\x18\x06 \x01(\rR\tlogFormat\x12'\n" +
 	"\x0fsnapshot_format\x18\a \x01(\rR\x0esnapshotFormat\x12\x1b\n" +
-	"\thas_state\x18\b \x01(\bR\bhasState2\x84\x02\n" +
+	"\thas_state\x18\b \x01(\bR\bhasState\"\x14\n" +
+	"\x12ServerStatsRequest\"|\n" +
+	"\x10ServerStatsReply\x12,\n" +
+	"\x12last_contact_nanos\x18\x01 \x01(\x03R\x10lastContactNanos\x12\x1b\n" +
+	"\tlast_term\x18\x02 \x01(\x04R\blastTerm\x12\x1d\n" +
+	"\n" +
+	"last_index\x18\x03 \x01(\x04R\tlastIndex2\xe1\x02\n" +
 	"\x06Server\x12O\n" +
 	"\aForward\x12\".muster.internal.v1.ForwardRequest\x1a .muster.internal.v1.ForwardReply\x12U\n" +
 	"\tReadIndex\x12$.muster.internal.v1.ReadIndexRequest\x1a\".muster.internal.v1.ReadIndexReply\x12R\n" +
-	"\bIdentity\x12#.muster.internal.v1.IdentityRequest\x1a!.muster.internal.v1.IdentityReplyB7Z5github.com/muster-discovery/muster/internal/rpc/rpcpbb\x06proto3"
+	"\bIdentity\x12#.muster.internal.v1.IdentityRequest\x1a!.muster.internal.v1.IdentityReply\x12[\n" +
+	"\vServerStats\x12&.muster.internal.v1.ServerStatsRequest\x1a$.muster.internal.v1.ServerStatsReplyB7Z5github.com/muster-discovery/muster/internal/rpc/rpcpbb\x06proto3"
 
 var (
 	file_server_proto_rawDescOnce sync.Once
@@ -550,15 +653,17 @@ func file_server_proto_rawDescGZIP() []byte {
 	return file_server_proto_rawDescData
 }
 
-var file_server_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_server_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_server_proto_goTypes = []any{
-	(*Error)(nil),            // 0: muster.internal.v1.Error
-	(*ForwardRequest)(nil),   // 1: muster.internal.v1.ForwardRequest
-	(*ForwardReply)(nil),     // 2: muster.internal.v1.ForwardReply
-	(*ReadIndexRequest)(nil), // 3: muster.internal.v1.ReadIndexRequest
-	(*ReadIndexReply)(nil),   // 4: muster.internal.v1.ReadIndexReply
-	(*IdentityRequest)(nil),  // 5: muster.internal.v1.IdentityRequest
-	(*IdentityReply)(nil),    // 6: muster.internal.v1.IdentityReply
+	(*Error)(nil),              // 0: muster.internal.v1.Error
+	(*ForwardRequest)(nil),     // 1: muster.internal.v1.ForwardRequest
+	(*ForwardReply)(nil),       // 2: muster.internal.v1.ForwardReply
+	(*ReadIndexRequest)(nil),   // 3: muster.internal.v1.ReadIndexRequest
+	(*ReadIndexReply)(nil),     // 4: muster.internal.v1.ReadIndexReply
+	(*IdentityRequest)(nil),    // 5: muster.internal.v1.IdentityRequest
+	(*IdentityReply)(nil),      // 6: muster.internal.v1.IdentityReply
+	(*ServerStatsRequest)(nil), // 7: muster.internal.v1.ServerStatsRequest
+	(*ServerStatsReply)(nil),   // 8: muster.internal.v1.ServerStatsReply
 }
 var file_server_proto_depIdxs = []int32{
 	0, // 0: muster.internal.v1.ForwardReply.error:type_name -> muster.internal.v1.Error
@@ -566,11 +671,13 @@ var file_server_proto_depIdxs = []int32{
 	1, // 2: muster.internal.v1.Server.Forward:input_type -> muster.internal.v1.ForwardRequest
 	3, // 3: muster.internal.v1.Server.ReadIndex:input_type -> muster.internal.v1.ReadIndexRequest
 	5, // 4: muster.internal.v1.Server.Identity:input_type -> muster.internal.v1.IdentityRequest
-	2, // 5: muster.internal.v1.Server.Forward:output_type -> muster.internal.v1.ForwardReply
-	4, // 6: muster.internal.v1.Server.ReadIndex:output_type -> muster.internal.v1.ReadIndexReply
-	6, // 7: muster.internal.v1.Server.Identity:output_type -> muster.internal.v1.IdentityReply
-	5, // [5:8] is the sub-list for method output_type
-	2, // [2:5] is the sub-list for method input_type
+	7, // 5: muster.internal.v1.Server.ServerStats:input_type -> muster.internal.v1.ServerStatsRequest
+	2, // 6: muster.internal.v1.Server.Forward:output_type -> muster.internal.v1.ForwardReply
+	4, // 7: muster.internal.v1.Server.ReadIndex:output_type -> muster.internal.v1.ReadIndexReply
+	6, // 8: muster.internal.v1.Server.Identity:output_type -> muster.internal.v1.IdentityReply
+	8, // 9: muster.internal.v1.Server.ServerStats:output_type -> muster.internal.v1.ServerStatsReply
+	6, // [6:10] is the sub-list for method output_type
+	2, // [2:6] is the sub-list for method input_type
 	2, // [2:2] is the sub-list for extension type_name
 	2, // [2:2] is the sub-list for extension extendee
 	0, // [0:2] is the sub-list for field type_name
@@ -588,7 +695,7 @@ func file_server_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_server_proto_rawDesc), len(file_server_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,9 +23,10 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Server_Forward_FullMethodName   = "/muster.internal.v1.Server/Forward"
-	Server_ReadIndex_FullMethodName = "/muster.internal.v1.Server/ReadIndex"
-	Server_Identity_FullMethodName  = "/muster.internal.v1.Server/Identity"
+	Server_Forward_FullMethodName     = "/muster.internal.v1.Server/Forward"
+	Server_ReadIndex_FullMethodName   = "/muster.internal.v1.Server/ReadIndex"
+	Server_Identity_FullMethodName    = "/muster.internal.v1.Server/Identity"
+	Server_ServerStats_FullMethodName = "/muster.internal.v1.Server/ServerStats"
 )
 
 // ServerClient is the client API for Server service.
@@ -38,6 +39,8 @@ type ServerClient interface {
 	ReadIndex(ctx context.Context, in *ReadIndexRequest, opts ...grpc.CallOption) (*ReadIndexReply, error)
 	// Identity says who answers; it is also the ping.
 	Identity(ctx context.Context, in *IdentityRequest, opts ...grpc.CallOption) (*IdentityReply, error)
+	// ServerStats says how far a server's log is; the leader judges its health by it.
+	ServerStats(ctx context.Context, in *ServerStatsRequest, opts ...grpc.CallOption) (*ServerStatsReply, error)
 }
 
 type serverClient struct {
@@ -78,6 +81,16 @@ func (c *serverClient) Identity(ctx context.Context, in *IdentityRequest, opts .
 	return out, nil
 }
 
+func (c *serverClient) ServerStats(ctx context.Context, in *ServerStatsRequest, opts ...grpc.CallOption) (*ServerStatsReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ServerStatsReply)
+	err := c.cc.Invoke(ctx, Server_ServerStats_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ServerServer is the server API for Server service.
 // All implementations must embed UnimplementedServerServer
 // for forward compatibility.
@@ -88,6 +101,8 @@ type ServerServer interface {
 	ReadIndex(context.Context, *ReadIndexRequest) (*ReadIndexReply, error)
 	// Identity says who answers; it is also the ping.
 	Identity(context.Context, *IdentityRequest) (*IdentityReply, error)
+	// ServerStats says how far a server's log is; the leader judges its health by it.
+	ServerStats(context.Context, *ServerStatsRequest) (*ServerStatsReply, error)
 	mustEmbedUnimplementedServerServer()
 }
 
@@ -106,6 +121,9 @@ func (UnimplementedServerServer) ReadIndex(context.Context, *ReadIndexRequest) (
 }
 func (UnimplementedServerServer) Identity(context.Context, *IdentityRequest) (*IdentityReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Identity not implemented")
+}
+func (UnimplementedServerServer) ServerStats(context.Context, *ServerStatsRequest) (*ServerStatsReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method ServerStats not implemented")
 }
 func (UnimplementedServerServer) mustEmbedUnimplementedServerServer() {}
 func (UnimplementedServerServer) testEmbeddedByValue()                {}
@@ -182,6 +200,24 @@ func _Server_Identity_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Server_ServerStats_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ServerStatsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ServerServer).ServerStats(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Server_ServerStats_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ServerServer).ServerStats(ctx, req.(*ServerStatsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Server_ServiceDesc is the grpc.ServiceDesc for Server service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -200,6 +236,10 @@ var Server_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Identity",
 			Handler:    _Server_Identity_Handler,
+		},
+		{
+			MethodName: "ServerStats",
+			Handler:    _Server_ServerStats_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
