@@ -25,6 +25,7 @@ const (
 	opSetQuery   = 11
 	opDropQuery  = 12
 	opPlaceNodes = 13
+	opAutopilot  = 14
 )
 
 // Encode writes a command in format 1. Equal commands have equal bytes.
@@ -71,6 +72,9 @@ func Encode(c *Command) ([]byte, error) {
 	case *model.CoordinateUpdate:
 		start = w.begin(opPlaceNodes)
 		w.coordinateUpdate(op)
+	case *model.AutopilotSet:
+		start = w.begin(opAutopilot)
+		w.autopilotSet(op)
 	default:
 		return nil, fmt.Errorf("encode command: unknown operation %T", c.Op)
 	}
@@ -151,6 +155,10 @@ func decodeCommand(b []byte, n *names) (*Command, error) {
 		case opPlaceNodes:
 			op := new(model.CoordinateUpdate)
 			m.coordinateUpdate(op)
+			c.Op = op
+		case opAutopilot:
+			op := new(model.AutopilotSet)
+			m.autopilotSet(op)
 			c.Op = op
 		default:
 			r.unknown("Command")

@@ -7,8 +7,8 @@ type Command struct {
 	Meta model.CommandMeta
 	// Op is a *model.Registration, *model.Deregistration, *model.CARootSet,
 	// *model.KVOp, *model.SessionCreation, *model.SessionDestruction, *model.Expiry,
-	// *model.Txn, *model.QuerySet, *model.QueryDeletion or *model.CoordinateUpdate;
-	// between servers also a *model.SessionRenewal.
+	// *model.Txn, *model.QuerySet, *model.QueryDeletion, *model.CoordinateUpdate or
+	// *model.AutopilotSet; between servers also a *model.SessionRenewal.
 	Op any
 }
 

@@ -85,7 +85,9 @@ func genRoot(t *rapid.T) *model.CARoot {
 func genCommand(t *rapid.T) *Command {
 	c := &Command{Meta: model.CommandMeta{Time: genTime(t), Datacenter: genString(t), Accessor: genString(t), Source: genString(t)}}
 	copy(c.Meta.RequestID[:], rapid.SliceOfN(rapid.Byte(), 0, 16).Draw(t, "id"))
-	switch rapid.IntRange(0, 12).Draw(t, "op") {
+	switch rapid.IntRange(0, 13).Draw(t, "op") {
+	case 13:
+		c.Op = genAutopilotSet(t)
 	case 10, 11, 12:
 		c.Op = genQueryOp(t)
 	case 4, 5, 6, 7, 8, 9:

@@ -3,6 +3,7 @@ package fsm
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/muster-discovery/muster/internal/model"
 	"github.com/muster-discovery/muster/internal/pb"
+	"github.com/muster-discovery/muster/internal/state"
 )
 
 func genKey(t *rapid.T) string {
@@ -250,8 +252,15 @@ func TestRaiseEpoch(t *testing.T) {
 	last := f.store.Snapshot().Header().Fence
 	for range 3 { // the same old snapshot each time
 		var raised bytes.Buffer
-		if err := RaiseEpoch(&raised, bytes.NewReader(image), last, now); err != nil {
+		if err := RaiseEpoch(&raised, bytes.NewReader(image), state.Header{Fence: last, Index: 1000}, now); err != nil {
 			t.Fatal(err)
+		}
+		again, size, err := Raised(bytes.NewReader(image), int64(len(image)), state.Header{Fence: last, Index: 1000}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same, err := io.ReadAll(again); err != nil || size != int64(raised.Len()) || !bytes.Equal(same, raised.Bytes()) {
+			t.Fatal("raised in place is another one:", err)
 		}
 		g := newFixture()
 		if err := g.Restore(&raised); err != nil {
@@ -262,7 +271,7 @@ func TestRaiseEpoch(t *testing.T) {
 		if got.Fence <= last || got.Fence>>epochShift < uint64(now.Unix()) {
 			t.Fatal(got.Fence, last)
 		}
-		want.Fence = got.Fence
+		want.Fence, want.Index, want.Raised = got.Fence, 1001, 1001
 		if got != want || g.store.Snapshot().Key("lock/1").Token != 1 {
 			t.Fatal(got, want)
 		}
@@ -276,7 +285,7 @@ func TestRaiseEpoch(t *testing.T) {
 	}
 	damaged := bytes.Clone(image)
 	damaged[len(damaged)-9] ^= 1
-	if err := RaiseEpoch(&bytes.Buffer{}, bytes.NewReader(damaged), 0, now); err == nil || !strings.Contains(err.Error(), "checksum") {
+	if err := RaiseEpoch(&bytes.Buffer{}, bytes.NewReader(damaged), state.Header{}, now); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Fatal("damage went unnoticed:", err)
 	}
 }

@@ -22,9 +22,9 @@ type Machine struct {
 	names  *names
 }
 
-// New makes a machine on a store that nobody else writes to. After each entry that
-// changed an answer publish is called, once the store's readers see the change,
-// with the topics concerned; after a restore with nil: everything may have changed.
+// New makes a machine on a store that nobody else writes to. After each entry publish
+// is called, once the store's readers see the change, with the topics concerned, of
+// which there may be none; after a restore with nil: everything may have changed.
 func New(store *state.Store, publish func(touched []model.Topic)) *Machine {
 	return &Machine{publish: publish, store: store, recent: newRecent(), names: newNames()}
 }
@@ -37,9 +37,10 @@ func New(store *state.Store, publish func(touched []model.Topic)) *Machine {
 // silently differ from then on: Apply panics, before it has changed anything.
 func (m *Machine) Apply(commands [][]byte) []Result {
 	results, touched := m.apply(commands)
-	if len(touched) > 0 {
-		m.publish(touched)
+	if touched == nil {
+		touched = []model.Topic{} // nil would stand for all
 	}
+	m.publish(touched)
 	return results
 }
 
@@ -117,6 +118,8 @@ func (m *Machine) run(batch *state.Batch, c *Command) Result {
 		r.Index, r.Err = batch.DeleteQuery(&c.Meta, op)
 	case *model.CoordinateUpdate:
 		r.Index, r.Err = batch.UpdateCoordinates(&c.Meta, op)
+	case *model.AutopilotSet:
+		r.Index, r.Err = batch.SetAutopilot(&c.Meta, op)
 	default: // a renewal, which nobody puts into the log
 		r.Index, r.Err = batch.Fail(), errInvalidCommand
 	}
@@ -126,10 +129,13 @@ func (m *Machine) run(batch *state.Batch, c *Command) Result {
 
 // Snapshot takes hold of the present state in constant time. What it returns
 // writes it out, also while later entries are applied.
-func (m *Machine) Snapshot() (io.WriterTo, error) {
+func (m *Machine) Snapshot() (io.WriterTo, error) { return m.Image(), nil }
+
+// Image is Snapshot for callers that want to know what is in it.
+func (m *Machine) Image() *Image {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &snapshot{state: m.store.Snapshot(), recent: m.recent.clone()}, nil
+	return &Image{state: m.store.Snapshot(), recent: m.recent.clone()}
 }
 
 // Restore replaces the state by a snapshot's. Nothing is replaced unless the whole

@@ -24,7 +24,11 @@ type fixture struct {
 
 func newFixture() *fixture {
 	f := &fixture{store: state.New()}
-	f.Machine = New(f.store, func(touched []model.Topic) { f.published = append(f.published, touched) })
+	f.Machine = New(f.store, func(touched []model.Topic) {
+		if touched == nil || len(touched) > 0 {
+			f.published = append(f.published, touched)
+		}
+	})
 	return f
 }
 

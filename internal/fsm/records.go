@@ -12,6 +12,7 @@ func (w *writer) header(h *state.Header) {
 	w.string(4, h.ClusterID)
 	w.uint(5, h.KVFloor)
 	w.uint(6, h.Fence)
+	w.uint(7, h.Raised)
 }
 
 func (r *reader) header() (h state.Header) {
@@ -32,6 +33,8 @@ func (r *reader) header() (h state.Header) {
 			h.KVFloor = r.uint()
 		case 6:
 			h.Fence = r.uint()
+		case 7:
+			h.Raised = r.uint()
 		default:
 			r.unknown("SnapshotHeader")
 		}

@@ -43,23 +43,31 @@ const (
 
 	recordQuery      = 13
 	recordCoordinate = 14
+	recordAutopilot  = 15
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// snapshot is the state at one moment, ready to be written out.
-type snapshot struct {
+// Image is the state at one moment, ready to be written out, as often as needed.
+type Image struct {
 	state  *state.Snapshot
 	recent []done
 }
 
 // WriteTo writes the snapshot. Equal states give equal bytes.
-func (s *snapshot) WriteTo(to io.Writer) (int64, error) {
+func (s *Image) WriteTo(to io.Writer) (int64, error) {
+	sum, err := s.Write(to)
+	return sum.Bytes, err
+}
+
+// Write is WriteTo that tells what was written.
+func (s *Image) Write(to io.Writer) (Summary, error) {
 	sw := &snapshotWriter{out: bufio.NewWriterSize(to, 1<<18), sum: crc32.New(castagnoli)}
-	if err := sw.all(s); err != nil {
-		return sw.n, fmt.Errorf("write snapshot: %w", err)
+	err := sw.all(s)
+	if err != nil {
+		err = fmt.Errorf("write snapshot: %w", err)
 	}
-	return sw.n, nil
+	return Summary{Header: s.state.Header(), Bytes: sw.n, Kinds: sw.tally.kinds()}, err
 }
 
 type snapshotWriter struct {
@@ -67,11 +75,12 @@ type snapshotWriter struct {
 	sum     hash.Hash32
 	n       int64
 	records uint64
+	tally   tally
 	rec     writer
 	size    [binary.MaxVarintLen64]byte
 }
 
-func (sw *snapshotWriter) all(s *snapshot) error {
+func (sw *snapshotWriter) all(s *Image) error {
 	if err := sw.write(binary.BigEndian.AppendUint32([]byte(snapshotMagic), snapshotFormat)); err != nil {
 		return err
 	}
@@ -122,6 +131,8 @@ func (sw *snapshotWriter) value(v any) error {
 		return sw.record(recordQuery, func(w *writer) { w.query(v) })
 	case *model.NodeCoordinate:
 		return sw.record(recordCoordinate, func(w *writer) { w.nodeCoordinate(v) })
+	case *model.Autopilot:
+		return sw.record(recordAutopilot, func(w *writer) { w.autopilot(v) })
 	case state.KeyTombRecord:
 		return sw.record(recordKeyTomb, func(w *writer) { w.keyTomb(&v) })
 	}
@@ -135,6 +146,7 @@ func (sw *snapshotWriter) record(num protowire.Number, fill func(*writer)) error
 	sw.rec.end(start)
 	sw.records++
 	n := binary.PutUvarint(sw.size[:], uint64(len(sw.rec.buf)))
+	sw.tally.add(num, n+len(sw.rec.buf))
 	if err := sw.write(sw.size[:n]); err != nil {
 		return err
 	}
@@ -150,20 +162,28 @@ func (sw *snapshotWriter) write(b []byte) error {
 
 // readSnapshot builds the state of a snapshot aside.
 func readSnapshot(from io.Reader, n *names) (*state.Restorer, *recent, error) {
-	sr := &snapshotReader{in: bufio.NewReaderSize(from, 1<<18), sum: crc32.New(castagnoli),
-		names: n, recent: newRecent()}
-	if err := sr.head(); err != nil {
-		return nil, nil, err
-	}
-	for !sr.done {
-		if err := sr.record(); err != nil {
-			return nil, nil, fmt.Errorf("record %d: %w", sr.records, err)
-		}
-	}
-	if err := sr.tail(); err != nil {
+	sr := newSnapshotReader(from)
+	sr.names = n
+	if err := sr.all(); err != nil {
 		return nil, nil, err
 	}
 	return sr.restorer, sr.recent, nil
+}
+
+func newSnapshotReader(from io.Reader) *snapshotReader {
+	return &snapshotReader{in: bufio.NewReaderSize(from, 1<<18), sum: crc32.New(castagnoli), recent: newRecent()}
+}
+
+func (sr *snapshotReader) all() error {
+	if err := sr.head(); err != nil {
+		return err
+	}
+	for !sr.done {
+		if err := sr.record(); err != nil {
+			return fmt.Errorf("record %d: %w", sr.records, err)
+		}
+	}
+	return sr.tail()
 }
 
 type snapshotReader struct {
@@ -171,6 +191,9 @@ type snapshotReader struct {
 	sum      hash.Hash32
 	names    *names
 	restorer *state.Restorer
+	visit    func(v any, bytes int) error // nil: nobody looks on
+	loose    bool                         // the state is not built
+	tally    tally
 	parsed   state.Header
 	recent   *recent
 	records  uint64 // read so far
@@ -233,6 +256,7 @@ func (sr *snapshotReader) value(b []byte) error {
 		r.fail(errMalformed)
 		return r.err
 	}
+	sr.tally.add(r.num, len(b)+uvarintLen(len(b)))
 	m := r.message()
 	if r.err != nil {
 		return r.err
@@ -285,6 +309,10 @@ func (sr *snapshotReader) value(b []byte) error {
 		v := new(model.NodeCoordinate)
 		m.nodeCoordinate(v)
 		return sr.add(v, m.err)
+	case recordAutopilot:
+		v := new(model.Autopilot)
+		m.autopilot(v)
+		return sr.add(v, m.err)
 	case recordRecent:
 		v := m.doneRecord()
 		if _, twice := sr.recent.find(v.id); m.err == nil && (twice || len(sr.recent.ring) == maxRecent) {
@@ -302,6 +330,14 @@ func (sr *snapshotReader) value(b []byte) error {
 func (sr *snapshotReader) add(v any, err error) error {
 	if err != nil {
 		return err
+	}
+	if sr.visit != nil {
+		if err := sr.visit(v, sr.buf.Len()); err != nil {
+			return err
+		}
+	}
+	if sr.loose {
+		return nil
 	}
 	return sr.restorer.Add(v)
 }

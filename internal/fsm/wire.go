@@ -152,7 +152,10 @@ func sortedKeys[V any](m map[string]V) []string {
 type reader struct {
 	buf   []byte
 	names *names // may be nil
-	err   error
+	// lenient skips fields that this version does not know: values that are only
+	// shown lose nothing but those.
+	lenient bool
+	err     error
 
 	num protowire.Number
 	typ protowire.Type
@@ -190,6 +193,9 @@ func (r *reader) next() bool {
 // unknown refuses a field: to skip it would make this server's state another one
 // than that of servers which know it.
 func (r *reader) unknown(message string) {
+	if r.lenient {
+		return
+	}
 	r.fail(&newerError{fmt.Sprintf("field %d of %s", r.num, message)})
 }
 
@@ -211,7 +217,7 @@ func (r *reader) message() reader {
 	if !r.want(protowire.BytesType) {
 		return reader{err: r.err}
 	}
-	return reader{buf: r.raw, names: r.names}
+	return reader{buf: r.raw, names: r.names, lenient: r.lenient}
 }
 
 func (r *reader) string() string {

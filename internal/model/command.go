@@ -39,3 +39,10 @@ type CommandMeta struct {
 	Accessor   string // id of the token used, never its secret
 	Source     string // "http", "anti-entropy", "leader", ... for history and audit
 }
+
+// Sources that the state machine tells apart: an agent may not take a living node over,
+// the leader may, which knows from gossip that it has a new name.
+const (
+	SourceAgent  = "anti-entropy"
+	SourceLeader = "leader"
+)

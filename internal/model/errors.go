@@ -24,6 +24,7 @@ const (
 	KindUncertain   ErrorKind = 10 // the write may or may not have been committed
 	KindLimit       ErrorKind = 11 // an admission limit; the text names it
 	KindNoPath      ErrorKind = 12 // no path to the named datacenter
+	KindNoSpace     ErrorKind = 13 // the disk is full; nothing was written
 )
 
 // Error is an error with a kind and, where the caller can act on it, the name of

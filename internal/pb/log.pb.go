@@ -44,6 +44,7 @@ type Command struct {
 	//	*Command_SetQuery
 	//	*Command_DeleteQuery
 	//	*Command_UpdateCoordinates
+	//	*Command_SetAutopilot
 	Op            isCommand_Op `protobuf_oneof:"op"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -201,6 +202,15 @@ func (x *Command) GetUpdateCoordinates() *CoordinateUpdate {
 	return nil
 }
 
+func (x *Command) GetSetAutopilot() *AutopilotSet {
+	if x != nil {
+		if x, ok := x.Op.(*Command_SetAutopilot); ok {
+			return x.SetAutopilot
+		}
+	}
+	return nil
+}
+
 type isCommand_Op interface {
 	isCommand_Op()
 }
@@ -253,6 +263,10 @@ type Command_UpdateCoordinates struct {
 	UpdateCoordinates *CoordinateUpdate `protobuf:"bytes,13,opt,name=update_coordinates,json=updateCoordinates,proto3,oneof"`
 }
 
+type Command_SetAutopilot struct {
+	SetAutopilot *AutopilotSet `protobuf:"bytes,14,opt,name=set_autopilot,json=setAutopilot,proto3,oneof"`
+}
+
 func (*Command_Register) isCommand_Op() {}
 
 func (*Command_Deregister) isCommand_Op() {}
@@ -276,6 +290,8 @@ func (*Command_SetQuery) isCommand_Op() {}
 func (*Command_DeleteQuery) isCommand_Op() {}
 
 func (*Command_UpdateCoordinates) isCommand_Op() {}
+
+func (*Command_SetAutopilot) isCommand_Op() {}
 
 type Meta struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1417,6 +1433,175 @@ func (x *CoordinateUpdate) GetNodes() []*NodeCoordinate {
 	return nil
 }
 
+type AutopilotSet struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Config        *Autopilot             `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
+	ExpectIndex   *uint64                `protobuf:"varint,2,opt,name=expect_index,json=expectIndex,proto3,oneof" json:"expect_index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AutopilotSet) Reset() {
+	*x = AutopilotSet{}
+	mi := &file_log_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AutopilotSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AutopilotSet) ProtoMessage() {}
+
+func (x *AutopilotSet) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AutopilotSet.ProtoReflect.Descriptor instead.
+func (*AutopilotSet) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *AutopilotSet) GetConfig() *Autopilot {
+	if x != nil {
+		return x.Config
+	}
+	return nil
+}
+
+func (x *AutopilotSet) GetExpectIndex() uint64 {
+	if x != nil && x.ExpectIndex != nil {
+		return *x.ExpectIndex
+	}
+	return 0
+}
+
+// Autopilot is how the leader decides which servers vote.
+type Autopilot struct {
+	state                   protoimpl.MessageState `protogen:"open.v1"`
+	CleanupDeadServers      bool                   `protobuf:"varint,1,opt,name=cleanup_dead_servers,json=cleanupDeadServers,proto3" json:"cleanup_dead_servers,omitempty"`
+	LastContactThreshold    int64                  `protobuf:"varint,2,opt,name=last_contact_threshold,json=lastContactThreshold,proto3" json:"last_contact_threshold,omitempty"` // nanoseconds
+	MaxTrailingLogs         uint64                 `protobuf:"varint,3,opt,name=max_trailing_logs,json=maxTrailingLogs,proto3" json:"max_trailing_logs,omitempty"`
+	MinQuorum               uint64                 `protobuf:"varint,4,opt,name=min_quorum,json=minQuorum,proto3" json:"min_quorum,omitempty"`
+	ServerStabilizationTime int64                  `protobuf:"varint,5,opt,name=server_stabilization_time,json=serverStabilizationTime,proto3" json:"server_stabilization_time,omitempty"` // nanoseconds
+	RedundancyZoneTag       string                 `protobuf:"bytes,6,opt,name=redundancy_zone_tag,json=redundancyZoneTag,proto3" json:"redundancy_zone_tag,omitempty"`
+	DisableUpgradeMigration bool                   `protobuf:"varint,7,opt,name=disable_upgrade_migration,json=disableUpgradeMigration,proto3" json:"disable_upgrade_migration,omitempty"`
+	UpgradeVersionTag       string                 `protobuf:"bytes,8,opt,name=upgrade_version_tag,json=upgradeVersionTag,proto3" json:"upgrade_version_tag,omitempty"`
+	CreateIndex             uint64                 `protobuf:"varint,9,opt,name=create_index,json=createIndex,proto3" json:"create_index,omitempty"`
+	ModifyIndex             uint64                 `protobuf:"varint,10,opt,name=modify_index,json=modifyIndex,proto3" json:"modify_index,omitempty"`
+	unknownFields           protoimpl.UnknownFields
+	sizeCache               protoimpl.SizeCache
+}
+
+func (x *Autopilot) Reset() {
+	*x = Autopilot{}
+	mi := &file_log_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Autopilot) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Autopilot) ProtoMessage() {}
+
+func (x *Autopilot) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Autopilot.ProtoReflect.Descriptor instead.
+func (*Autopilot) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Autopilot) GetCleanupDeadServers() bool {
+	if x != nil {
+		return x.CleanupDeadServers
+	}
+	return false
+}
+
+func (x *Autopilot) GetLastContactThreshold() int64 {
+	if x != nil {
+		return x.LastContactThreshold
+	}
+	return 0
+}
+
+func (x *Autopilot) GetMaxTrailingLogs() uint64 {
+	if x != nil {
+		return x.MaxTrailingLogs
+	}
+	return 0
+}
+
+func (x *Autopilot) GetMinQuorum() uint64 {
+	if x != nil {
+		return x.MinQuorum
+	}
+	return 0
+}
+
+func (x *Autopilot) GetServerStabilizationTime() int64 {
+	if x != nil {
+		return x.ServerStabilizationTime
+	}
+	return 0
+}
+
+func (x *Autopilot) GetRedundancyZoneTag() string {
+	if x != nil {
+		return x.RedundancyZoneTag
+	}
+	return ""
+}
+
+func (x *Autopilot) GetDisableUpgradeMigration() bool {
+	if x != nil {
+		return x.DisableUpgradeMigration
+	}
+	return false
+}
+
+func (x *Autopilot) GetUpgradeVersionTag() string {
+	if x != nil {
+		return x.UpgradeVersionTag
+	}
+	return ""
+}
+
+func (x *Autopilot) GetCreateIndex() uint64 {
+	if x != nil {
+		return x.CreateIndex
+	}
+	return 0
+}
+
+func (x *Autopilot) GetModifyIndex() uint64 {
+	if x != nil {
+		return x.ModifyIndex
+	}
+	return 0
+}
+
 // Query is a prepared query.
 type Query struct {
 	state                   protoimpl.MessageState `protogen:"open.v1"`
@@ -1437,7 +1622,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_log_proto_msgTypes[20]
+	mi := &file_log_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1449,7 +1634,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[20]
+	mi := &file_log_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1462,7 +1647,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{20}
+	return file_log_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Query) GetId() string {
@@ -1563,7 +1748,7 @@ type QueryService struct {
 
 func (x *QueryService) Reset() {
 	*x = QueryService{}
-	mi := &file_log_proto_msgTypes[21]
+	mi := &file_log_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1575,7 +1760,7 @@ func (x *QueryService) String() string {
 func (*QueryService) ProtoMessage() {}
 
 func (x *QueryService) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[21]
+	mi := &file_log_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1588,7 +1773,7 @@ func (x *QueryService) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryService.ProtoReflect.Descriptor instead.
 func (*QueryService) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{21}
+	return file_log_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *QueryService) GetService() string {
@@ -1691,7 +1876,7 @@ type QueryTargetList struct {
 
 func (x *QueryTargetList) Reset() {
 	*x = QueryTargetList{}
-	mi := &file_log_proto_msgTypes[22]
+	mi := &file_log_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1703,7 +1888,7 @@ func (x *QueryTargetList) String() string {
 func (*QueryTargetList) ProtoMessage() {}
 
 func (x *QueryTargetList) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[22]
+	mi := &file_log_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1716,7 +1901,7 @@ func (x *QueryTargetList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryTargetList.ProtoReflect.Descriptor instead.
 func (*QueryTargetList) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{22}
+	return file_log_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *QueryTargetList) GetValues() []*QueryTarget {
@@ -1736,7 +1921,7 @@ type QueryTarget struct {
 
 func (x *QueryTarget) Reset() {
 	*x = QueryTarget{}
-	mi := &file_log_proto_msgTypes[23]
+	mi := &file_log_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1748,7 +1933,7 @@ func (x *QueryTarget) String() string {
 func (*QueryTarget) ProtoMessage() {}
 
 func (x *QueryTarget) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[23]
+	mi := &file_log_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1761,7 +1946,7 @@ func (x *QueryTarget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryTarget.ProtoReflect.Descriptor instead.
 func (*QueryTarget) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{23}
+	return file_log_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *QueryTarget) GetDatacenter() string {
@@ -1792,7 +1977,7 @@ type NodeCoordinate struct {
 
 func (x *NodeCoordinate) Reset() {
 	*x = NodeCoordinate{}
-	mi := &file_log_proto_msgTypes[24]
+	mi := &file_log_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1804,7 +1989,7 @@ func (x *NodeCoordinate) String() string {
 func (*NodeCoordinate) ProtoMessage() {}
 
 func (x *NodeCoordinate) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[24]
+	mi := &file_log_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1817,7 +2002,7 @@ func (x *NodeCoordinate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCoordinate.ProtoReflect.Descriptor instead.
 func (*NodeCoordinate) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{24}
+	return file_log_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *NodeCoordinate) GetNode() string {
@@ -1871,7 +2056,7 @@ type KVEntry struct {
 
 func (x *KVEntry) Reset() {
 	*x = KVEntry{}
-	mi := &file_log_proto_msgTypes[25]
+	mi := &file_log_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1883,7 +2068,7 @@ func (x *KVEntry) String() string {
 func (*KVEntry) ProtoMessage() {}
 
 func (x *KVEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[25]
+	mi := &file_log_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1896,7 +2081,7 @@ func (x *KVEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KVEntry.ProtoReflect.Descriptor instead.
 func (*KVEntry) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{25}
+	return file_log_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *KVEntry) GetKey() []byte {
@@ -1973,7 +2158,7 @@ type Session struct {
 
 func (x *Session) Reset() {
 	*x = Session{}
-	mi := &file_log_proto_msgTypes[26]
+	mi := &file_log_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1985,7 +2170,7 @@ func (x *Session) String() string {
 func (*Session) ProtoMessage() {}
 
 func (x *Session) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[26]
+	mi := &file_log_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1998,7 +2183,7 @@ func (x *Session) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Session.ProtoReflect.Descriptor instead.
 func (*Session) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{26}
+	return file_log_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Session) GetId() string {
@@ -2080,7 +2265,7 @@ type ServiceCheckList struct {
 
 func (x *ServiceCheckList) Reset() {
 	*x = ServiceCheckList{}
-	mi := &file_log_proto_msgTypes[27]
+	mi := &file_log_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2092,7 +2277,7 @@ func (x *ServiceCheckList) String() string {
 func (*ServiceCheckList) ProtoMessage() {}
 
 func (x *ServiceCheckList) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[27]
+	mi := &file_log_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2105,7 +2290,7 @@ func (x *ServiceCheckList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceCheckList.ProtoReflect.Descriptor instead.
 func (*ServiceCheckList) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{27}
+	return file_log_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ServiceCheckList) GetValues() []*ServiceCheck {
@@ -2125,7 +2310,7 @@ type ServiceCheck struct {
 
 func (x *ServiceCheck) Reset() {
 	*x = ServiceCheck{}
-	mi := &file_log_proto_msgTypes[28]
+	mi := &file_log_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2137,7 +2322,7 @@ func (x *ServiceCheck) String() string {
 func (*ServiceCheck) ProtoMessage() {}
 
 func (x *ServiceCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[28]
+	mi := &file_log_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2150,7 +2335,7 @@ func (x *ServiceCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceCheck.ProtoReflect.Descriptor instead.
 func (*ServiceCheck) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{28}
+	return file_log_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ServiceCheck) GetId() string {
@@ -2178,7 +2363,7 @@ type LockDelay struct {
 
 func (x *LockDelay) Reset() {
 	*x = LockDelay{}
-	mi := &file_log_proto_msgTypes[29]
+	mi := &file_log_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2190,7 +2375,7 @@ func (x *LockDelay) String() string {
 func (*LockDelay) ProtoMessage() {}
 
 func (x *LockDelay) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[29]
+	mi := &file_log_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2203,7 +2388,7 @@ func (x *LockDelay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockDelay.ProtoReflect.Descriptor instead.
 func (*LockDelay) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{29}
+	return file_log_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *LockDelay) GetKey() []byte {
@@ -2240,7 +2425,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_log_proto_msgTypes[30]
+	mi := &file_log_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2252,7 +2437,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[30]
+	mi := &file_log_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2265,7 +2450,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{30}
+	return file_log_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Outcome) GetToken() uint64 {
@@ -2305,7 +2490,7 @@ type TxnResult struct {
 
 func (x *TxnResult) Reset() {
 	*x = TxnResult{}
-	mi := &file_log_proto_msgTypes[31]
+	mi := &file_log_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2317,7 +2502,7 @@ func (x *TxnResult) String() string {
 func (*TxnResult) ProtoMessage() {}
 
 func (x *TxnResult) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[31]
+	mi := &file_log_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2330,7 +2515,7 @@ func (x *TxnResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxnResult.ProtoReflect.Descriptor instead.
 func (*TxnResult) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{31}
+	return file_log_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *TxnResult) GetResult() isTxnResult_Result {
@@ -2430,7 +2615,7 @@ type TxnError struct {
 
 func (x *TxnError) Reset() {
 	*x = TxnError{}
-	mi := &file_log_proto_msgTypes[32]
+	mi := &file_log_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2442,7 +2627,7 @@ func (x *TxnError) String() string {
 func (*TxnError) ProtoMessage() {}
 
 func (x *TxnError) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[32]
+	mi := &file_log_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2455,7 +2640,7 @@ func (x *TxnError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxnError.ProtoReflect.Descriptor instead.
 func (*TxnError) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{32}
+	return file_log_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *TxnError) GetOp() uint64 {
@@ -2495,7 +2680,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_log_proto_msgTypes[33]
+	mi := &file_log_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2507,7 +2692,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[33]
+	mi := &file_log_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2520,7 +2705,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{33}
+	return file_log_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Node) GetId() string {
@@ -2607,7 +2792,7 @@ type Service struct {
 
 func (x *Service) Reset() {
 	*x = Service{}
-	mi := &file_log_proto_msgTypes[34]
+	mi := &file_log_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2619,7 +2804,7 @@ func (x *Service) String() string {
 func (*Service) ProtoMessage() {}
 
 func (x *Service) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[34]
+	mi := &file_log_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2632,7 +2817,7 @@ func (x *Service) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Service.ProtoReflect.Descriptor instead.
 func (*Service) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{34}
+	return file_log_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Service) GetNode() string {
@@ -2788,7 +2973,7 @@ type Proxy struct {
 
 func (x *Proxy) Reset() {
 	*x = Proxy{}
-	mi := &file_log_proto_msgTypes[35]
+	mi := &file_log_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2800,7 +2985,7 @@ func (x *Proxy) String() string {
 func (*Proxy) ProtoMessage() {}
 
 func (x *Proxy) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[35]
+	mi := &file_log_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2813,7 +2998,7 @@ func (x *Proxy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Proxy.ProtoReflect.Descriptor instead.
 func (*Proxy) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{35}
+	return file_log_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Proxy) GetDestinationServiceName() string {
@@ -2861,7 +3046,7 @@ type Locality struct {
 
 func (x *Locality) Reset() {
 	*x = Locality{}
-	mi := &file_log_proto_msgTypes[36]
+	mi := &file_log_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2873,7 +3058,7 @@ func (x *Locality) String() string {
 func (*Locality) ProtoMessage() {}
 
 func (x *Locality) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[36]
+	mi := &file_log_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2886,7 +3071,7 @@ func (x *Locality) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locality.ProtoReflect.Descriptor instead.
 func (*Locality) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{36}
+	return file_log_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Locality) GetRegion() string {
@@ -2928,7 +3113,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_log_proto_msgTypes[37]
+	mi := &file_log_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2940,7 +3125,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[37]
+	mi := &file_log_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2953,7 +3138,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{37}
+	return file_log_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Check) GetNode() string {
@@ -3097,7 +3282,7 @@ type CARoot struct {
 
 func (x *CARoot) Reset() {
 	*x = CARoot{}
-	mi := &file_log_proto_msgTypes[38]
+	mi := &file_log_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3109,7 +3294,7 @@ func (x *CARoot) String() string {
 func (*CARoot) ProtoMessage() {}
 
 func (x *CARoot) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[38]
+	mi := &file_log_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3122,7 +3307,7 @@ func (x *CARoot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CARoot.ProtoReflect.Descriptor instead.
 func (*CARoot) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{38}
+	return file_log_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *CARoot) GetId() string {
@@ -3234,7 +3419,7 @@ type Time struct {
 
 func (x *Time) Reset() {
 	*x = Time{}
-	mi := &file_log_proto_msgTypes[39]
+	mi := &file_log_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3246,7 +3431,7 @@ func (x *Time) String() string {
 func (*Time) ProtoMessage() {}
 
 func (x *Time) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[39]
+	mi := &file_log_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3259,7 +3444,7 @@ func (x *Time) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Time.ProtoReflect.Descriptor instead.
 func (*Time) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{39}
+	return file_log_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Time) GetSeconds() int64 {
@@ -3287,7 +3472,7 @@ type StringMap struct {
 
 func (x *StringMap) Reset() {
 	*x = StringMap{}
-	mi := &file_log_proto_msgTypes[40]
+	mi := &file_log_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3299,7 +3484,7 @@ func (x *StringMap) String() string {
 func (*StringMap) ProtoMessage() {}
 
 func (x *StringMap) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[40]
+	mi := &file_log_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3312,7 +3497,7 @@ func (x *StringMap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StringMap.ProtoReflect.Descriptor instead.
 func (*StringMap) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{40}
+	return file_log_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *StringMap) GetEntries() map[string]string {
@@ -3331,7 +3516,7 @@ type StringList struct {
 
 func (x *StringList) Reset() {
 	*x = StringList{}
-	mi := &file_log_proto_msgTypes[41]
+	mi := &file_log_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3343,7 +3528,7 @@ func (x *StringList) String() string {
 func (*StringList) ProtoMessage() {}
 
 func (x *StringList) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[41]
+	mi := &file_log_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3356,7 +3541,7 @@ func (x *StringList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StringList.ProtoReflect.Descriptor instead.
 func (*StringList) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{41}
+	return file_log_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *StringList) GetValues() []string {
@@ -3375,7 +3560,7 @@ type AddressMap struct {
 
 func (x *AddressMap) Reset() {
 	*x = AddressMap{}
-	mi := &file_log_proto_msgTypes[42]
+	mi := &file_log_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3387,7 +3572,7 @@ func (x *AddressMap) String() string {
 func (*AddressMap) ProtoMessage() {}
 
 func (x *AddressMap) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[42]
+	mi := &file_log_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3400,7 +3585,7 @@ func (x *AddressMap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddressMap.ProtoReflect.Descriptor instead.
 func (*AddressMap) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{42}
+	return file_log_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AddressMap) GetEntries() map[string]*ServiceAddress {
@@ -3420,7 +3605,7 @@ type ServiceAddress struct {
 
 func (x *ServiceAddress) Reset() {
 	*x = ServiceAddress{}
-	mi := &file_log_proto_msgTypes[43]
+	mi := &file_log_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3432,7 +3617,7 @@ func (x *ServiceAddress) String() string {
 func (*ServiceAddress) ProtoMessage() {}
 
 func (x *ServiceAddress) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[43]
+	mi := &file_log_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3445,7 +3630,7 @@ func (x *ServiceAddress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceAddress.ProtoReflect.Descriptor instead.
 func (*ServiceAddress) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{43}
+	return file_log_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ServiceAddress) GetAddress() string {
@@ -3481,6 +3666,7 @@ type SnapshotRecord struct {
 	//	*SnapshotRecord_KeyTomb
 	//	*SnapshotRecord_Query
 	//	*SnapshotRecord_Coordinate
+	//	*SnapshotRecord_Autopilot
 	Record        isSnapshotRecord_Record `protobuf_oneof:"record"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3488,7 +3674,7 @@ type SnapshotRecord struct {
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_log_proto_msgTypes[44]
+	mi := &file_log_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3500,7 +3686,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[44]
+	mi := &file_log_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3513,7 +3699,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{44}
+	return file_log_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SnapshotRecord) GetRecord() isSnapshotRecord_Record {
@@ -3649,6 +3835,15 @@ func (x *SnapshotRecord) GetCoordinate() *NodeCoordinate {
 	return nil
 }
 
+func (x *SnapshotRecord) GetAutopilot() *Autopilot {
+	if x != nil {
+		if x, ok := x.Record.(*SnapshotRecord_Autopilot); ok {
+			return x.Autopilot
+		}
+	}
+	return nil
+}
+
 type isSnapshotRecord_Record interface {
 	isSnapshotRecord_Record()
 }
@@ -3709,6 +3904,10 @@ type SnapshotRecord_Coordinate struct {
 	Coordinate *NodeCoordinate `protobuf:"bytes,14,opt,name=coordinate,proto3,oneof"`
 }
 
+type SnapshotRecord_Autopilot struct {
+	Autopilot *Autopilot `protobuf:"bytes,15,opt,name=autopilot,proto3,oneof"`
+}
+
 func (*SnapshotRecord_Header) isSnapshotRecord_Record() {}
 
 func (*SnapshotRecord_Node) isSnapshotRecord_Record() {}
@@ -3737,6 +3936,8 @@ func (*SnapshotRecord_Query) isSnapshotRecord_Record() {}
 
 func (*SnapshotRecord_Coordinate) isSnapshotRecord_Record() {}
 
+func (*SnapshotRecord_Autopilot) isSnapshotRecord_Record() {}
+
 type SnapshotHeader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
@@ -3744,14 +3945,15 @@ type SnapshotHeader struct {
 	NextVirtual   uint64                 `protobuf:"varint,3,opt,name=next_virtual,json=nextVirtual,proto3" json:"next_virtual,omitempty"`
 	ClusterId     string                 `protobuf:"bytes,4,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
 	KvFloor       uint64                 `protobuf:"varint,5,opt,name=kv_floor,json=kvFloor,proto3" json:"kv_floor,omitempty"`
-	Fence         uint64                 `protobuf:"varint,6,opt,name=fence,proto3" json:"fence,omitempty"` // the last fencing token
+	Fence         uint64                 `protobuf:"varint,6,opt,name=fence,proto3" json:"fence,omitempty"`   // the last fencing token
+	Raised        uint64                 `protobuf:"varint,7,opt,name=raised,proto3" json:"raised,omitempty"` // index of the last restore by an operator
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SnapshotHeader) Reset() {
 	*x = SnapshotHeader{}
-	mi := &file_log_proto_msgTypes[45]
+	mi := &file_log_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3763,7 +3965,7 @@ func (x *SnapshotHeader) String() string {
 func (*SnapshotHeader) ProtoMessage() {}
 
 func (x *SnapshotHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[45]
+	mi := &file_log_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3776,7 +3978,7 @@ func (x *SnapshotHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotHeader.ProtoReflect.Descriptor instead.
 func (*SnapshotHeader) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{45}
+	return file_log_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SnapshotHeader) GetIndex() uint64 {
@@ -3821,6 +4023,13 @@ func (x *SnapshotHeader) GetFence() uint64 {
 	return 0
 }
 
+func (x *SnapshotHeader) GetRaised() uint64 {
+	if x != nil {
+		return x.Raised
+	}
+	return 0
+}
+
 // KeyTomb is a deleted key.
 type KeyTomb struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3832,7 +4041,7 @@ type KeyTomb struct {
 
 func (x *KeyTomb) Reset() {
 	*x = KeyTomb{}
-	mi := &file_log_proto_msgTypes[46]
+	mi := &file_log_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3844,7 +4053,7 @@ func (x *KeyTomb) String() string {
 func (*KeyTomb) ProtoMessage() {}
 
 func (x *KeyTomb) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[46]
+	mi := &file_log_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3857,7 +4066,7 @@ func (x *KeyTomb) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyTomb.ProtoReflect.Descriptor instead.
 func (*KeyTomb) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{46}
+	return file_log_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *KeyTomb) GetKey() []byte {
@@ -3885,7 +4094,7 @@ type TopicIndex struct {
 
 func (x *TopicIndex) Reset() {
 	*x = TopicIndex{}
-	mi := &file_log_proto_msgTypes[47]
+	mi := &file_log_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3897,7 +4106,7 @@ func (x *TopicIndex) String() string {
 func (*TopicIndex) ProtoMessage() {}
 
 func (x *TopicIndex) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[47]
+	mi := &file_log_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3910,7 +4119,7 @@ func (x *TopicIndex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicIndex.ProtoReflect.Descriptor instead.
 func (*TopicIndex) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{47}
+	return file_log_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *TopicIndex) GetKind() uint64 {
@@ -3947,7 +4156,7 @@ type Recent struct {
 
 func (x *Recent) Reset() {
 	*x = Recent{}
-	mi := &file_log_proto_msgTypes[48]
+	mi := &file_log_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3959,7 +4168,7 @@ func (x *Recent) String() string {
 func (*Recent) ProtoMessage() {}
 
 func (x *Recent) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[48]
+	mi := &file_log_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3972,7 +4181,7 @@ func (x *Recent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recent.ProtoReflect.Descriptor instead.
 func (*Recent) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{48}
+	return file_log_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Recent) GetRequestId() []byte {
@@ -4014,7 +4223,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_log_proto_msgTypes[49]
+	mi := &file_log_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4026,7 +4235,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[49]
+	mi := &file_log_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4039,7 +4248,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{49}
+	return file_log_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Error) GetKind() uint64 {
@@ -4073,7 +4282,7 @@ type SnapshotFooter struct {
 
 func (x *SnapshotFooter) Reset() {
 	*x = SnapshotFooter{}
-	mi := &file_log_proto_msgTypes[50]
+	mi := &file_log_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4085,7 +4294,7 @@ func (x *SnapshotFooter) String() string {
 func (*SnapshotFooter) ProtoMessage() {}
 
 func (x *SnapshotFooter) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[50]
+	mi := &file_log_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4098,7 +4307,7 @@ func (x *SnapshotFooter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotFooter.ProtoReflect.Descriptor instead.
 func (*SnapshotFooter) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{50}
+	return file_log_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SnapshotFooter) GetRecords() uint64 {
@@ -4108,11 +4317,446 @@ func (x *SnapshotFooter) GetRecords() uint64 {
 	return 0
 }
 
+// Items is what a topic holds, between agents. Appending one to another joins them.
+type Items struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Items         []*Item                `protobuf:"bytes,1,rep,name=items,proto3" json:"items,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Items) Reset() {
+	*x = Items{}
+	mi := &file_log_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Items) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Items) ProtoMessage() {}
+
+func (x *Items) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Items.ProtoReflect.Descriptor instead.
+func (*Items) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *Items) GetItems() []*Item {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+type Item struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Item:
+	//
+	//	*Item_Node
+	//	*Item_Service
+	//	*Item_Check
+	//	*Item_Instance
+	//	*Item_NodeServices
+	//	*Item_Summary
+	//	*Item_CaRoot
+	//	*Item_Key
+	//	*Item_Session
+	//	*Item_Query
+	//	*Item_Coordinate
+	Item          isItem_Item `protobuf_oneof:"item"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Item) Reset() {
+	*x = Item{}
+	mi := &file_log_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Item) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Item) ProtoMessage() {}
+
+func (x *Item) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Item.ProtoReflect.Descriptor instead.
+func (*Item) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *Item) GetItem() isItem_Item {
+	if x != nil {
+		return x.Item
+	}
+	return nil
+}
+
+func (x *Item) GetNode() *Node {
+	if x != nil {
+		if x, ok := x.Item.(*Item_Node); ok {
+			return x.Node
+		}
+	}
+	return nil
+}
+
+func (x *Item) GetService() *Service {
+	if x != nil {
+		if x, ok := x.Item.(*Item_Service); ok {
+			return x.Service
+		}
+	}
+	return nil
+}
+
+func (x *Item) GetCheck() *Check {
+	if x != nil {
+		if x, ok := x.Item.(*Item_Check); ok {
+			return x.Check
+		}
+	}
+	return nil
+}
+
+func (x *Item) GetInstance() *Instance {
+	if x != nil {
+		if x, ok := x.Item.(*Item_Instance); ok {
+			return x.Instance
+		}
+	}
+	return nil
+}
+
+func (x *Item) GetNodeServices() *NodeServices {
+	if x != nil {
+		if x, ok := x.Item.(*Item_NodeServices); ok {
+			return x.NodeServices
+		}
+	}
+	return nil
+}
+
+func (x *Item) GetSummary() *ServiceSummary {
+	if x != nil {
+		if x, ok := x.Item.(*Item_Summary); ok {
+			return x.Summary
+		}
+	}
+	return nil
+}
+
+func (x *Item) GetCaRoot() *CARoot {
+	if x != nil {
+		if x, ok := x.Item.(*Item_CaRoot); ok {
+			return x.CaRoot
+		}
+	}
+	return nil
+}
+
+func (x *Item) GetKey() *KVEntry {
+	if x != nil {
+		if x, ok := x.Item.(*Item_Key); ok {
+			return x.Key
+		}
+	}
+	return nil
+}
+
+func (x *Item) GetSession() *Session {
+	if x != nil {
+		if x, ok := x.Item.(*Item_Session); ok {
+			return x.Session
+		}
+	}
+	return nil
+}
+
+func (x *Item) GetQuery() *Query {
+	if x != nil {
+		if x, ok := x.Item.(*Item_Query); ok {
+			return x.Query
+		}
+	}
+	return nil
+}
+
+func (x *Item) GetCoordinate() *NodeCoordinate {
+	if x != nil {
+		if x, ok := x.Item.(*Item_Coordinate); ok {
+			return x.Coordinate
+		}
+	}
+	return nil
+}
+
+type isItem_Item interface {
+	isItem_Item()
+}
+
+type Item_Node struct {
+	Node *Node `protobuf:"bytes,1,opt,name=node,proto3,oneof"`
+}
+
+type Item_Service struct {
+	Service *Service `protobuf:"bytes,2,opt,name=service,proto3,oneof"`
+}
+
+type Item_Check struct {
+	Check *Check `protobuf:"bytes,3,opt,name=check,proto3,oneof"`
+}
+
+type Item_Instance struct {
+	Instance *Instance `protobuf:"bytes,4,opt,name=instance,proto3,oneof"`
+}
+
+type Item_NodeServices struct {
+	NodeServices *NodeServices `protobuf:"bytes,5,opt,name=node_services,json=nodeServices,proto3,oneof"`
+}
+
+type Item_Summary struct {
+	Summary *ServiceSummary `protobuf:"bytes,6,opt,name=summary,proto3,oneof"`
+}
+
+type Item_CaRoot struct {
+	CaRoot *CARoot `protobuf:"bytes,7,opt,name=ca_root,json=caRoot,proto3,oneof"` // without its private key
+}
+
+type Item_Key struct {
+	Key *KVEntry `protobuf:"bytes,8,opt,name=key,proto3,oneof"`
+}
+
+type Item_Session struct {
+	Session *Session `protobuf:"bytes,9,opt,name=session,proto3,oneof"`
+}
+
+type Item_Query struct {
+	Query *Query `protobuf:"bytes,10,opt,name=query,proto3,oneof"`
+}
+
+type Item_Coordinate struct {
+	Coordinate *NodeCoordinate `protobuf:"bytes,11,opt,name=coordinate,proto3,oneof"`
+}
+
+func (*Item_Node) isItem_Item() {}
+
+func (*Item_Service) isItem_Item() {}
+
+func (*Item_Check) isItem_Item() {}
+
+func (*Item_Instance) isItem_Item() {}
+
+func (*Item_NodeServices) isItem_Item() {}
+
+func (*Item_Summary) isItem_Item() {}
+
+func (*Item_CaRoot) isItem_Item() {}
+
+func (*Item_Key) isItem_Item() {}
+
+func (*Item_Session) isItem_Item() {}
+
+func (*Item_Query) isItem_Item() {}
+
+func (*Item_Coordinate) isItem_Item() {}
+
+type Instance struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          *Node                  `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Service       *Service               `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"`
+	Checks        []*Check               `protobuf:"bytes,3,rep,name=checks,proto3" json:"checks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Instance) Reset() {
+	*x = Instance{}
+	mi := &file_log_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Instance) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Instance) ProtoMessage() {}
+
+func (x *Instance) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Instance.ProtoReflect.Descriptor instead.
+func (*Instance) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *Instance) GetNode() *Node {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *Instance) GetService() *Service {
+	if x != nil {
+		return x.Service
+	}
+	return nil
+}
+
+func (x *Instance) GetChecks() []*Check {
+	if x != nil {
+		return x.Checks
+	}
+	return nil
+}
+
+type NodeServices struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          *Node                  `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Services      []*Service             `protobuf:"bytes,2,rep,name=services,proto3" json:"services,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeServices) Reset() {
+	*x = NodeServices{}
+	mi := &file_log_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeServices) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeServices) ProtoMessage() {}
+
+func (x *NodeServices) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeServices.ProtoReflect.Descriptor instead.
+func (*NodeServices) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *NodeServices) GetNode() *Node {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *NodeServices) GetServices() []*Service {
+	if x != nil {
+		return x.Services
+	}
+	return nil
+}
+
+type ServiceSummary struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Tags          *StringList            `protobuf:"bytes,2,opt,name=tags,proto3" json:"tags,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServiceSummary) Reset() {
+	*x = ServiceSummary{}
+	mi := &file_log_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServiceSummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServiceSummary) ProtoMessage() {}
+
+func (x *ServiceSummary) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServiceSummary.ProtoReflect.Descriptor instead.
+func (*ServiceSummary) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *ServiceSummary) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ServiceSummary) GetTags() *StringList {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
 var File_log_proto protoreflect.FileDescriptor
 
 const file_log_proto_rawDesc = "" +
 	"\n" +
-	"\tlog.proto\x12\rmuster.log.v1\"\x9c\x06\n" +
+	"\tlog.proto\x12\rmuster.log.v1\"\xe0\x06\n" +
 	"\aCommand\x12'\n" +
 	"\x04meta\x18\x01 \x01(\v2\x13.muster.log.v1.MetaR\x04meta\x129\n" +
 	"\bregister\x18\x02 \x01(\v2\x1b.muster.log.v1.RegistrationH\x00R\bregister\x12?\n" +
@@ -4130,7 +4774,8 @@ const file_log_proto_rawDesc = "" +
 	" \x01(\v2\x1d.muster.log.v1.SessionRenewalH\x00R\frenewSession\x126\n" +
 	"\tset_query\x18\v \x01(\v2\x17.muster.log.v1.QuerySetH\x00R\bsetQuery\x12A\n" +
 	"\fdelete_query\x18\f \x01(\v2\x1c.muster.log.v1.QueryDeletionH\x00R\vdeleteQuery\x12P\n" +
-	"\x12update_coordinates\x18\r \x01(\v2\x1f.muster.log.v1.CoordinateUpdateH\x00R\x11updateCoordinatesB\x04\n" +
+	"\x12update_coordinates\x18\r \x01(\v2\x1f.muster.log.v1.CoordinateUpdateH\x00R\x11updateCoordinates\x12B\n" +
+	"\rset_autopilot\x18\x0e \x01(\v2\x1b.muster.log.v1.AutopilotSetH\x00R\fsetAutopilotB\x04\n" +
 	"\x02op\"\xa2\x01\n" +
 	"\x04Meta\x12\x1d\n" +
 	"\n" +
@@ -4212,7 +4857,24 @@ const file_log_proto_rawDesc = "" +
 	"\rQueryDeletion\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"G\n" +
 	"\x10CoordinateUpdate\x123\n" +
-	"\x05nodes\x18\x01 \x03(\v2\x1d.muster.log.v1.NodeCoordinateR\x05nodes\"\xfc\x02\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x1d.muster.log.v1.NodeCoordinateR\x05nodes\"y\n" +
+	"\fAutopilotSet\x120\n" +
+	"\x06config\x18\x01 \x01(\v2\x18.muster.log.v1.AutopilotR\x06config\x12&\n" +
+	"\fexpect_index\x18\x02 \x01(\x04H\x00R\vexpectIndex\x88\x01\x01B\x0f\n" +
+	"\r_expect_index\"\xdc\x03\n" +
+	"\tAutopilot\x120\n" +
+	"\x14cleanup_dead_servers\x18\x01 \x01(\bR\x12cleanupDeadServers\x124\n" +
+	"\x16last_contact_threshold\x18\x02 \x01(\x03R\x14lastContactThreshold\x12*\n" +
+	"\x11max_trailing_logs\x18\x03 \x01(\x04R\x0fmaxTrailingLogs\x12\x1d\n" +
+	"\n" +
+	"min_quorum\x18\x04 \x01(\x04R\tminQuorum\x12:\n" +
+	"\x19server_stabilization_time\x18\x05 \x01(\x03R\x17serverStabilizationTime\x12.\n" +
+	"\x13redundancy_zone_tag\x18\x06 \x01(\tR\x11redundancyZoneTag\x12:\n" +
+	"\x19disable_upgrade_migration\x18\a \x01(\bR\x17disableUpgradeMigration\x12.\n" +
+	"\x13upgrade_version_tag\x18\b \x01(\tR\x11upgradeVersionTag\x12!\n" +
+	"\fcreate_index\x18\t \x01(\x04R\vcreateIndex\x12!\n" +
+	"\fmodify_index\x18\n" +
+	" \x01(\x04R\vmodifyIndex\"\xfc\x02\n" +
 	"\x05Query\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -4409,7 +5071,7 @@ const file_log_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x1d.muster.log.v1.ServiceAddressR\x05value:\x028\x01\">\n" +
 	"\x0eServiceAddress\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x12\n" +
-	"\x04port\x18\x02 \x01(\x03R\x04port\"\xe5\x05\n" +
+	"\x04port\x18\x02 \x01(\x03R\x04port\"\x9f\x06\n" +
 	"\x0eSnapshotRecord\x127\n" +
 	"\x06header\x18\x01 \x01(\v2\x1d.muster.log.v1.SnapshotHeaderH\x00R\x06header\x12)\n" +
 	"\x04node\x18\x02 \x01(\v2\x13.muster.log.v1.NodeH\x00R\x04node\x122\n" +
@@ -4427,8 +5089,9 @@ const file_log_proto_rawDesc = "" +
 	"\x05query\x18\r \x01(\v2\x14.muster.log.v1.QueryH\x00R\x05query\x12?\n" +
 	"\n" +
 	"coordinate\x18\x0e \x01(\v2\x1d.muster.log.v1.NodeCoordinateH\x00R\n" +
-	"coordinateB\b\n" +
-	"\x06record\"\xaf\x01\n" +
+	"coordinate\x128\n" +
+	"\tautopilot\x18\x0f \x01(\v2\x18.muster.log.v1.AutopilotH\x00R\tautopilotB\b\n" +
+	"\x06record\"\xc7\x01\n" +
 	"\x0eSnapshotHeader\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x14\n" +
 	"\x05floor\x18\x02 \x01(\x04R\x05floor\x12!\n" +
@@ -4436,7 +5099,8 @@ const file_log_proto_rawDesc = "" +
 	"\n" +
 	"cluster_id\x18\x04 \x01(\tR\tclusterId\x12\x19\n" +
 	"\bkv_floor\x18\x05 \x01(\x04R\akvFloor\x12\x14\n" +
-	"\x05fence\x18\x06 \x01(\x04R\x05fence\"1\n" +
+	"\x05fence\x18\x06 \x01(\x04R\x05fence\x12\x16\n" +
+	"\x06raised\x18\a \x01(\x04R\x06raised\"1\n" +
 	"\aKeyTomb\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\fR\x03key\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\"J\n" +
@@ -4457,7 +5121,35 @@ const file_log_proto_rawDesc = "" +
 	"\x05field\x18\x02 \x01(\tR\x05field\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\"*\n" +
 	"\x0eSnapshotFooter\x12\x18\n" +
-	"\arecords\x18\x01 \x01(\x04R\arecordsB0Z.github.com/muster-discovery/muster/internal/pbb\x06proto3"
+	"\arecords\x18\x01 \x01(\x04R\arecords\"2\n" +
+	"\x05Items\x12)\n" +
+	"\x05items\x18\x01 \x03(\v2\x13.muster.log.v1.ItemR\x05items\"\xd2\x04\n" +
+	"\x04Item\x12)\n" +
+	"\x04node\x18\x01 \x01(\v2\x13.muster.log.v1.NodeH\x00R\x04node\x122\n" +
+	"\aservice\x18\x02 \x01(\v2\x16.muster.log.v1.ServiceH\x00R\aservice\x12,\n" +
+	"\x05check\x18\x03 \x01(\v2\x14.muster.log.v1.CheckH\x00R\x05check\x125\n" +
+	"\binstance\x18\x04 \x01(\v2\x17.muster.log.v1.InstanceH\x00R\binstance\x12B\n" +
+	"\rnode_services\x18\x05 \x01(\v2\x1b.muster.log.v1.NodeServicesH\x00R\fnodeServices\x129\n" +
+	"\asummary\x18\x06 \x01(\v2\x1d.muster.log.v1.ServiceSummaryH\x00R\asummary\x120\n" +
+	"\aca_root\x18\a \x01(\v2\x15.muster.log.v1.CARootH\x00R\x06caRoot\x12*\n" +
+	"\x03key\x18\b \x01(\v2\x16.muster.log.v1.KVEntryH\x00R\x03key\x122\n" +
+	"\asession\x18\t \x01(\v2\x16.muster.log.v1.SessionH\x00R\asession\x12,\n" +
+	"\x05query\x18\n" +
+	" \x01(\v2\x14.muster.log.v1.QueryH\x00R\x05query\x12?\n" +
+	"\n" +
+	"coordinate\x18\v \x01(\v2\x1d.muster.log.v1.NodeCoordinateH\x00R\n" +
+	"coordinateB\x06\n" +
+	"\x04item\"\x93\x01\n" +
+	"\bInstance\x12'\n" +
+	"\x04node\x18\x01 \x01(\v2\x13.muster.log.v1.NodeR\x04node\x120\n" +
+	"\aservice\x18\x02 \x01(\v2\x16.muster.log.v1.ServiceR\aservice\x12,\n" +
+	"\x06checks\x18\x03 \x03(\v2\x14.muster.log.v1.CheckR\x06checks\"k\n" +
+	"\fNodeServices\x12'\n" +
+	"\x04node\x18\x01 \x01(\v2\x13.muster.log.v1.NodeR\x04node\x122\n" +
+	"\bservices\x18\x02 \x03(\v2\x16.muster.log.v1.ServiceR\bservices\"S\n" +
+	"\x0eServiceSummary\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12-\n" +
+	"\x04tags\x18\x02 \x01(\v2\x19.muster.log.v1.StringListR\x04tagsB0Z.github.com/muster-discovery/muster/internal/pbb\x06proto3"
 
 var (
 	file_log_proto_rawDescOnce sync.Once
@@ -4471,7 +5163,7 @@ func file_log_proto_rawDescGZIP() []byte {
 	return file_log_proto_rawDescData
 }
 
-var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
 var file_log_proto_goTypes = []any{
 	(*Command)(nil),            // 0: muster.log.v1.Command
 	(*Meta)(nil),               // 1: muster.log.v1.Meta
@@ -4493,127 +5185,155 @@ var file_log_proto_goTypes = []any{
 	(*QuerySet)(nil),           // 17: muster.log.v1.QuerySet
 	(*QueryDeletion)(nil),      // 18: muster.log.v1.QueryDeletion
 	(*CoordinateUpdate)(nil),   // 19: muster.log.v1.CoordinateUpdate
-	(*Query)(nil),              // 20: muster.log.v1.Query
-	(*QueryService)(nil),       // 21: muster.log.v1.QueryService
-	(*QueryTargetList)(nil),    // 22: muster.log.v1.QueryTargetList
-	(*QueryTarget)(nil),        // 23: muster.log.v1.QueryTarget
-	(*NodeCoordinate)(nil),     // 24: muster.log.v1.NodeCoordinate
-	(*KVEntry)(nil),            // 25: muster.log.v1.KVEntry
-	(*Session)(nil),            // 26: muster.log.v1.Session
-	(*ServiceCheckList)(nil),   // 27: muster.log.v1.ServiceCheckList
-	(*ServiceCheck)(nil),       // 28: muster.log.v1.ServiceCheck
-	(*LockDelay)(nil),          // 29: muster.log.v1.LockDelay
-	(*Outcome)(nil),            // 30: muster.log.v1.Outcome
-	(*TxnResult)(nil),          // 31: muster.log.v1.TxnResult
-	(*TxnError)(nil),           // 32: muster.log.v1.TxnError
-	(*Node)(nil),               // 33: muster.log.v1.Node
-	(*Service)(nil),            // 34: muster.log.v1.Service
-	(*Proxy)(nil),              // 35: muster.log.v1.Proxy
-	(*Locality)(nil),           // 36: muster.log.v1.Locality
-	(*Check)(nil),              // 37: muster.log.v1.Check
-	(*CARoot)(nil),             // 38: muster.log.v1.CARoot
-	(*Time)(nil),               // 39: muster.log.v1.Time
-	(*StringMap)(nil),          // 40: muster.log.v1.StringMap
-	(*StringList)(nil),         // 41: muster.log.v1.StringList
-	(*AddressMap)(nil),         // 42: muster.log.v1.AddressMap
-	(*ServiceAddress)(nil),     // 43: muster.log.v1.ServiceAddress
-	(*SnapshotRecord)(nil),     // 44: muster.log.v1.SnapshotRecord
-	(*SnapshotHeader)(nil),     // 45: muster.log.v1.SnapshotHeader
-	(*KeyTomb)(nil),            // 46: muster.log.v1.KeyTomb
-	(*TopicIndex)(nil),         // 47: muster.log.v1.TopicIndex
-	(*Recent)(nil),             // 48: muster.log.v1.Recent
-	(*Error)(nil),              // 49: muster.log.v1.Error
-	(*SnapshotFooter)(nil),     // 50: muster.log.v1.SnapshotFooter
-	nil,                        // 51: muster.log.v1.StringMap.EntriesEntry
-	nil,                        // 52: muster.log.v1.AddressMap.EntriesEntry
+	(*AutopilotSet)(nil),       // 20: muster.log.v1.AutopilotSet
+	(*Autopilot)(nil),          // 21: muster.log.v1.Autopilot
+	(*Query)(nil),              // 22: muster.log.v1.Query
+	(*QueryService)(nil),       // 23: muster.log.v1.QueryService
+	(*QueryTargetList)(nil),    // 24: muster.log.v1.QueryTargetList
+	(*QueryTarget)(nil),        // 25: muster.log.v1.QueryTarget
+	(*NodeCoordinate)(nil),     // 26: muster.log.v1.NodeCoordinate
+	(*KVEntry)(nil),            // 27: muster.log.v1.KVEntry
+	(*Session)(nil),            // 28: muster.log.v1.Session
+	(*ServiceCheckList)(nil),   // 29: muster.log.v1.ServiceCheckList
+	(*ServiceCheck)(nil),       // 30: muster.log.v1.ServiceCheck
+	(*LockDelay)(nil),          // 31: muster.log.v1.LockDelay
+	(*Outcome)(nil),            // 32: muster.log.v1.Outcome
+	(*TxnResult)(nil),          // 33: muster.log.v1.TxnResult
+	(*TxnError)(nil),           // 34: muster.log.v1.TxnError
+	(*Node)(nil),               // 35: muster.log.v1.Node
+	(*Service)(nil),            // 36: muster.log.v1.Service
+	(*Proxy)(nil),              // 37: muster.log.v1.Proxy
+	(*Locality)(nil),           // 38: muster.log.v1.Locality
+	(*Check)(nil),              // 39: muster.log.v1.Check
+	(*CARoot)(nil),             // 40: muster.log.v1.CARoot
+	(*Time)(nil),               // 41: muster.log.v1.Time
+	(*StringMap)(nil),          // 42: muster.log.v1.StringMap
+	(*StringList)(nil),         // 43: muster.log.v1.StringList
+	(*AddressMap)(nil),         // 44: muster.log.v1.AddressMap
+	(*ServiceAddress)(nil),     // 45: muster.log.v1.ServiceAddress
+	(*SnapshotRecord)(nil),     // 46: muster.log.v1.SnapshotRecord
+	(*SnapshotHeader)(nil),     // 47: muster.log.v1.SnapshotHeader
+	(*KeyTomb)(nil),            // 48: muster.log.v1.KeyTomb
+	(*TopicIndex)(nil),         // 49: muster.log.v1.TopicIndex
+	(*Recent)(nil),             // 50: muster.log.v1.Recent
+	(*Error)(nil),              // 51: muster.log.v1.Error
+	(*SnapshotFooter)(nil),     // 52: muster.log.v1.SnapshotFooter
+	(*Items)(nil),              // 53: muster.log.v1.Items
+	(*Item)(nil),               // 54: muster.log.v1.Item
+	(*Instance)(nil),           // 55: muster.log.v1.Instance
+	(*NodeServices)(nil),       // 56: muster.log.v1.NodeServices
+	(*ServiceSummary)(nil),     // 57: muster.log.v1.ServiceSummary
+	nil,                        // 58: muster.log.v1.StringMap.EntriesEntry
+	nil,                        // 59: muster.log.v1.AddressMap.EntriesEntry
 }
 var file_log_proto_depIdxs = []int32{
-	1,  // 0: muster.log.v1.Command.meta:type_name -> muster.log.v1.Meta
-	2,  // 1: muster.log.v1.Command.register:type_name -> muster.log.v1.Registration
-	3,  // 2: muster.log.v1.Command.deregister:type_name -> muster.log.v1.Deregistration
-	4,  // 3: muster.log.v1.Command.set_ca_roots:type_name -> muster.log.v1.CARootSet
-	5,  // 4: muster.log.v1.Command.kv:type_name -> muster.log.v1.KVOp
-	7,  // 5: muster.log.v1.Command.create_session:type_name -> muster.log.v1.SessionCreation
-	8,  // 6: muster.log.v1.Command.destroy_session:type_name -> muster.log.v1.SessionDestruction
-	10, // 7: muster.log.v1.Command.expire:type_name -> muster.log.v1.Expiry
-	11, // 8: muster.log.v1.Command.txn:type_name -> muster.log.v1.Txn
-	9,  // 9: muster.log.v1.Command.renew_session:type_name -> muster.log.v1.SessionRenewal
-	17, // 10: muster.log.v1.Command.set_query:type_name -> muster.log.v1.QuerySet
-	18, // 11: muster.log.v1.Command.delete_query:type_name -> muster.log.v1.QueryDeletion
-	19, // 12: muster.log.v1.Command.update_coordinates:type_name -> muster.log.v1.CoordinateUpdate
-	39, // 13: muster.log.v1.Meta.time:type_name -> muster.log.v1.Time
-	33, // 14: muster.log.v1.Registration.node:type_name -> muster.log.v1.Node
-	34, // 15: muster.log.v1.Registration.service:type_name -> muster.log.v1.Service
-	37, // 16: muster.log.v1.Registration.checks:type_name -> muster.log.v1.Check
-	38, // 17: muster.log.v1.CARootSet.roots:type_name -> muster.log.v1.CARoot
-	6,  // 18: muster.log.v1.KVOp.fence:type_name -> muster.log.v1.Fence
-	26, // 19: muster.log.v1.SessionCreation.session:type_name -> muster.log.v1.Session
-	29, // 20: muster.log.v1.Expiry.delays:type_name -> muster.log.v1.LockDelay
-	12, // 21: muster.log.v1.Txn.ops:type_name -> muster.log.v1.TxnOp
-	6,  // 22: muster.log.v1.Txn.fence:type_name -> muster.log.v1.Fence
-	5,  // 23: muster.log.v1.TxnOp.kv:type_name -> muster.log.v1.KVOp
-	13, // 24: muster.log.v1.TxnOp.node:type_name -> muster.log.v1.NodeOp
-	14, // 25: muster.log.v1.TxnOp.service:type_name -> muster.log.v1.ServiceOp
-	15, // 26: muster.log.v1.TxnOp.check:type_name -> muster.log.v1.CheckOp
-	16, // 27: muster.log.v1.TxnOp.session:type_name -> muster.log.v1.SessionOp
-	33, // 28: muster.log.v1.NodeOp.node:type_name -> muster.log.v1.Node
-	34, // 29: muster.log.v1.ServiceOp.service:type_name -> muster.log.v1.Service
-	37, // 30: muster.log.v1.CheckOp.check:type_name -> muster.log.v1.Check
-	20, // 31: muster.log.v1.QuerySet.query:type_name -> muster.log.v1.Query
-	24, // 32: muster.log.v1.CoordinateUpdate.nodes:type_name -> muster.log.v1.NodeCoordinate
-	21, // 33: muster.log.v1.Query.service:type_name -> muster.log.v1.QueryService
-	41, // 34: muster.log.v1.QueryService.failover_datacenters:type_name -> muster.log.v1.StringList
-	22, // 35: muster.log.v1.QueryService.failover_targets:type_name -> muster.log.v1.QueryTargetList
-	41, // 36: muster.log.v1.QueryService.ignore_check_ids:type_name -> muster.log.v1.StringList
-	41, // 37: muster.log.v1.QueryService.tags:type_name -> muster.log.v1.StringList
-	40, // 38: muster.log.v1.QueryService.node_meta:type_name -> muster.log.v1.StringMap
-	40, // 39: muster.log.v1.QueryService.service_meta:type_name -> muster.log.v1.StringMap
-	23, // 40: muster.log.v1.QueryTargetList.values:type_name -> muster.log.v1.QueryTarget
-	41, // 41: muster.log.v1.Session.node_checks:type_name -> muster.log.v1.StringList
-	27, // 42: muster.log.v1.Session.service_checks:type_name -> muster.log.v1.ServiceCheckList
-	28, // 43: muster.log.v1.ServiceCheckList.values:type_name -> muster.log.v1.ServiceCheck
-	31, // 44: muster.log.v1.Outcome.results:type_name -> muster.log.v1.TxnResult
-	32, // 45: muster.log.v1.Outcome.errors:type_name -> muster.log.v1.TxnError
-	25, // 46: muster.log.v1.TxnResult.kv:type_name -> muster.log.v1.KVEntry
-	33, // 47: muster.log.v1.TxnResult.node:type_name -> muster.log.v1.Node
-	34, // 48: muster.log.v1.TxnResult.service:type_name -> muster.log.v1.Service
-	37, // 49: muster.log.v1.TxnResult.check:type_name -> muster.log.v1.Check
-	26, // 50: muster.log.v1.TxnResult.session:type_name -> muster.log.v1.Session
-	40, // 51: muster.log.v1.Node.tagged_addresses:type_name -> muster.log.v1.StringMap
-	40, // 52: muster.log.v1.Node.meta:type_name -> muster.log.v1.StringMap
-	41, // 53: muster.log.v1.Service.tags:type_name -> muster.log.v1.StringList
-	42, // 54: muster.log.v1.Service.tagged_addresses:type_name -> muster.log.v1.AddressMap
-	40, // 55: muster.log.v1.Service.meta:type_name -> muster.log.v1.StringMap
-	35, // 56: muster.log.v1.Service.proxy:type_name -> muster.log.v1.Proxy
-	36, // 57: muster.log.v1.Service.locality:type_name -> muster.log.v1.Locality
-	39, // 58: muster.log.v1.Service.registered_at:type_name -> muster.log.v1.Time
-	41, // 59: muster.log.v1.Check.service_tags:type_name -> muster.log.v1.StringList
-	39, // 60: muster.log.v1.Check.status_since:type_name -> muster.log.v1.Time
-	39, // 61: muster.log.v1.CARoot.not_before:type_name -> muster.log.v1.Time
-	39, // 62: muster.log.v1.CARoot.not_after:type_name -> muster.log.v1.Time
-	51, // 63: muster.log.v1.StringMap.entries:type_name -> muster.log.v1.StringMap.EntriesEntry
-	52, // 64: muster.log.v1.AddressMap.entries:type_name -> muster.log.v1.AddressMap.EntriesEntry
-	45, // 65: muster.log.v1.SnapshotRecord.header:type_name -> muster.log.v1.SnapshotHeader
-	33, // 66: muster.log.v1.SnapshotRecord.node:type_name -> muster.log.v1.Node
-	34, // 67: muster.log.v1.SnapshotRecord.service:type_name -> muster.log.v1.Service
-	37, // 68: muster.log.v1.SnapshotRecord.check:type_name -> muster.log.v1.Check
-	38, // 69: muster.log.v1.SnapshotRecord.ca_root:type_name -> muster.log.v1.CARoot
-	47, // 70: muster.log.v1.SnapshotRecord.topic:type_name -> muster.log.v1.TopicIndex
-	48, // 71: muster.log.v1.SnapshotRecord.recent:type_name -> muster.log.v1.Recent
-	50, // 72: muster.log.v1.SnapshotRecord.footer:type_name -> muster.log.v1.SnapshotFooter
-	25, // 73: muster.log.v1.SnapshotRecord.key:type_name -> muster.log.v1.KVEntry
-	26, // 74: muster.log.v1.SnapshotRecord.session:type_name -> muster.log.v1.Session
-	29, // 75: muster.log.v1.SnapshotRecord.delay:type_name -> muster.log.v1.LockDelay
-	46, // 76: muster.log.v1.SnapshotRecord.key_tomb:type_name -> muster.log.v1.KeyTomb
-	20, // 77: muster.log.v1.SnapshotRecord.query:type_name -> muster.log.v1.Query
-	24, // 78: muster.log.v1.SnapshotRecord.coordinate:type_name -> muster.log.v1.NodeCoordinate
-	49, // 79: muster.log.v1.Recent.error:type_name -> muster.log.v1.Error
-	43, // 80: muster.log.v1.AddressMap.EntriesEntry.value:type_name -> muster.log.v1.ServiceAddress
-	81, // [81:81] is the sub-list for method output_type
-	81, // [81:81] is the sub-list for method input_type
-	81, // [81:81] is the sub-list for extension type_name
-	81, // [81:81] is the sub-list for extension extendee
-	0,  // [0:81] is the sub-list for field type_name
+	1,   // 0: muster.log.v1.Command.meta:type_name -> muster.log.v1.Meta
+	2,   // 1: muster.log.v1.Command.register:type_name -> muster.log.v1.Registration
+	3,   // 2: muster.log.v1.Command.deregister:type_name -> muster.log.v1.Deregistration
+	4,   // 3: muster.log.v1.Command.set_ca_roots:type_name -> muster.log.v1.CARootSet
+	5,   // 4: muster.log.v1.Command.kv:type_name -> muster.log.v1.KVOp
+	7,   // 5: muster.log.v1.Command.create_session:type_name -> muster.log.v1.SessionCreation
+	8,   // 6: muster.log.v1.Command.destroy_session:type_name -> muster.log.v1.SessionDestruction
+	10,  // 7: muster.log.v1.Command.expire:type_name -> muster.log.v1.Expiry
+	11,  // 8: muster.log.v1.Command.txn:type_name -> muster.log.v1.Txn
+	9,   // 9: muster.log.v1.Command.renew_session:type_name -> muster.log.v1.SessionRenewal
+	17,  // 10: muster.log.v1.Command.set_query:type_name -> muster.log.v1.QuerySet
+	18,  // 11: muster.log.v1.Command.delete_query:type_name -> muster.log.v1.QueryDeletion
+	19,  // 12: muster.log.v1.Command.update_coordinates:type_name -> muster.log.v1.CoordinateUpdate
+	20,  // 13: muster.log.v1.Command.set_autopilot:type_name -> muster.log.v1.AutopilotSet
+	41,  // 14: muster.log.v1.Meta.time:type_name -> muster.log.v1.Time
+	35,  // 15: muster.log.v1.Registration.node:type_name -> muster.log.v1.Node
+	36,  // 16: muster.log.v1.Registration.service:type_name -> muster.log.v1.Service
+	39,  // 17: muster.log.v1.Registration.checks:type_name -> muster.log.v1.Check
+	40,  // 18: muster.log.v1.CARootSet.roots:type_name -> muster.log.v1.CARoot
+	6,   // 19: muster.log.v1.KVOp.fence:type_name -> muster.log.v1.Fence
+	28,  // 20: muster.log.v1.SessionCreation.session:type_name -> muster.log.v1.Session
+	31,  // 21: muster.log.v1.Expiry.delays:type_name -> muster.log.v1.LockDelay
+	12,  // 22: muster.log.v1.Txn.ops:type_name -> muster.log.v1.TxnOp
+	6,   // 23: muster.log.v1.Txn.fence:type_name -> muster.log.v1.Fence
+	5,   // 24: muster.log.v1.TxnOp.kv:type_name -> muster.log.v1.KVOp
+	13,  // 25: muster.log.v1.TxnOp.node:type_name -> muster.log.v1.NodeOp
+	14,  // 26: muster.log.v1.TxnOp.service:type_name -> muster.log.v1.ServiceOp
+	15,  // 27: muster.log.v1.TxnOp.check:type_name -> muster.log.v1.CheckOp
+	16,  // 28: muster.log.v1.TxnOp.session:type_name -> muster.log.v1.SessionOp
+	35,  // 29: muster.log.v1.NodeOp.node:type_name -> muster.log.v1.Node
+	36,  // 30: muster.log.v1.ServiceOp.service:type_name -> muster.log.v1.Service
+	39,  // 31: muster.log.v1.CheckOp.check:type_name -> muster.log.v1.Check
+	22,  // 32: muster.log.v1.QuerySet.query:type_name -> muster.log.v1.Query
+	26,  // 33: muster.log.v1.CoordinateUpdate.nodes:type_name -> muster.log.v1.NodeCoordinate
+	21,  // 34: muster.log.v1.AutopilotSet.config:type_name -> muster.log.v1.Autopilot
+	23,  // 35: muster.log.v1.Query.service:type_name -> muster.log.v1.QueryService
+	43,  // 36: muster.log.v1.QueryService.failover_datacenters:type_name -> muster.log.v1.StringList
+	24,  // 37: muster.log.v1.QueryService.failover_targets:type_name -> muster.log.v1.QueryTargetList
+	43,  // 38: muster.log.v1.QueryService.ignore_check_ids:type_name -> muster.log.v1.StringList
+	43,  // 39: muster.log.v1.QueryService.tags:type_name -> muster.log.v1.StringList
+	42,  // 40: muster.log.v1.QueryService.node_meta:type_name -> muster.log.v1.StringMap
+	42,  // 41: muster.log.v1.QueryService.service_meta:type_name -> muster.log.v1.StringMap
+	25,  // 42: muster.log.v1.QueryTargetList.values:type_name -> muster.log.v1.QueryTarget
+	43,  // 43: muster.log.v1.Session.node_checks:type_name -> muster.log.v1.StringList
+	29,  // 44: muster.log.v1.Session.service_checks:type_name -> muster.log.v1.ServiceCheckList
+	30,  // 45: muster.log.v1.ServiceCheckList.values:type_name -> muster.log.v1.ServiceCheck
+	33,  // 46: muster.log.v1.Outcome.results:type_name -> muster.log.v1.TxnResult
+	34,  // 47: muster.log.v1.Outcome.errors:type_name -> muster.log.v1.TxnError
+	27,  // 48: muster.log.v1.TxnResult.kv:type_name -> muster.log.v1.KVEntry
+	35,  // 49: muster.log.v1.TxnResult.node:type_name -> muster.log.v1.Node
+	36,  // 50: muster.log.v1.TxnResult.service:type_name -> muster.log.v1.Service
+	39,  // 51: muster.log.v1.TxnResult.check:type_name -> muster.log.v1.Check
+	28,  // 52: muster.log.v1.TxnResult.session:type_name -> muster.log.v1.Session
+	42,  // 53: muster.log.v1.Node.tagged_addresses:type_name -> muster.log.v1.StringMap
+	42,  // 54: muster.log.v1.Node.meta:type_name -> muster.log.v1.StringMap
+	43,  // 55: muster.log.v1.Service.tags:type_name -> muster.log.v1.StringList
+	44,  // 56: muster.log.v1.Service.tagged_addresses:type_name -> muster.log.v1.AddressMap
+	42,  // 57: muster.log.v1.Service.meta:type_name -> muster.log.v1.StringMap
+	37,  // 58: muster.log.v1.Service.proxy:type_name -> muster.log.v1.Proxy
+	38,  // 59: muster.log.v1.Service.locality:type_name -> muster.log.v1.Locality
+	41,  // 60: muster.log.v1.Service.registered_at:type_name -> muster.log.v1.Time
+	43,  // 61: muster.log.v1.Check.service_tags:type_name -> muster.log.v1.StringList
+	41,  // 62: muster.log.v1.Check.status_since:type_name -> muster.log.v1.Time
+	41,  // 63: muster.log.v1.CARoot.not_before:type_name -> muster.log.v1.Time
+	41,  // 64: muster.log.v1.CARoot.not_after:type_name -> muster.log.v1.Time
+	58,  // 65: muster.log.v1.StringMap.entries:type_name -> muster.log.v1.StringMap.EntriesEntry
+	59,  // 66: muster.log.v1.AddressMap.entries:type_name -> muster.log.v1.AddressMap.EntriesEntry
+	47,  // 67: muster.log.v1.SnapshotRecord.header:type_name -> muster.log.v1.SnapshotHeader
+	35,  // 68: muster.log.v1.SnapshotRecord.node:type_name -> muster.log.v1.Node
+	36,  // 69: muster.log.v1.SnapshotRecord.service:type_name -> muster.log.v1.Service
+	39,  // 70: muster.log.v1.SnapshotRecord.check:type_name -> muster.log.v1.Check
+	40,  // 71: muster.log.v1.SnapshotRecord.ca_root:type_name -> muster.log.v1.CARoot
+	49,  // 72: muster.log.v1.SnapshotRecord.topic:type_name -> muster.log.v1.TopicIndex
+	50,  // 73: muster.log.v1.SnapshotRecord.recent:type_name -> muster.log.v1.Recent
+	52,  // 74: muster.log.v1.SnapshotRecord.footer:type_name -> muster.log.v1.SnapshotFooter
+	27,  // 75: muster.log.v1.SnapshotRecord.key:type_name -> muster.log.v1.KVEntry
+	28,  // 76: muster.log.v1.SnapshotRecord.session:type_name -> muster.log.v1.Session
+	31,  // 77: muster.log.v1.SnapshotRecord.delay:type_name -> muster.log.v1.LockDelay
+	48,  // 78: muster.log.v1.SnapshotRecord.key_tomb:type_name -> muster.log.v1.KeyTomb
+	22,  // 79: muster.log.v1.SnapshotRecord.query:type_name -> muster.log.v1.Query
+	26,  // 80: muster.log.v1.SnapshotRecord.coordinate:type_name -> muster.log.v1.NodeCoordinate
+	21,  // 81: muster.log.v1.SnapshotRecord.autopilot:type_name -> muster.log.v1.Autopilot
+	51,  // 82: muster.log.v1.Recent.error:type_name -> muster.log.v1.Error
+	54,  // 83: muster.log.v1.Items.items:type_name -> muster.log.v1.Item
+	35,  // 84: muster.log.v1.Item.node:type_name -> muster.log.v1.Node
+	36,  // 85: muster.log.v1.Item.service:type_name -> muster.log.v1.Service
+	39,  // 86: muster.log.v1.Item.check:type_name -> muster.log.v1.Check
+	55,  // 87: muster.log.v1.Item.instance:type_name -> muster.log.v1.Instance
+	56,  // 88: muster.log.v1.Item.node_services:type_name -> muster.log.v1.NodeServices
+	57,  // 89: muster.log.v1.Item.summary:type_name -> muster.log.v1.ServiceSummary
+	40,  // 90: muster.log.v1.Item.ca_root:type_name -> muster.log.v1.CARoot
+	27,  // 91: muster.log.v1.Item.key:type_name -> muster.log.v1.KVEntry
+	28,  // 92: muster.log.v1.Item.session:type_name -> muster.log.v1.Session
+	22,  // 93: muster.log.v1.Item.query:type_name -> muster.log.v1.Query
+	26,  // 94: muster.log.v1.Item.coordinate:type_name -> muster.log.v1.NodeCoordinate
+	35,  // 95: muster.log.v1.Instance.node:type_name -> muster.log.v1.Node
+	36,  // 96: muster.log.v1.Instance.service:type_name -> muster.log.v1.Service
+	39,  // 97: muster.log.v1.Instance.checks:type_name -> muster.log.v1.Check
+	35,  // 98: muster.log.v1.NodeServices.node:type_name -> muster.log.v1.Node
+	36,  // 99: muster.log.v1.NodeServices.services:type_name -> muster.log.v1.Service
+	43,  // 100: muster.log.v1.ServiceSummary.tags:type_name -> muster.log.v1.StringList
+	45,  // 101: muster.log.v1.AddressMap.EntriesEntry.value:type_name -> muster.log.v1.ServiceAddress
+	102, // [102:102] is the sub-list for method output_type
+	102, // [102:102] is the sub-list for method input_type
+	102, // [102:102] is the sub-list for extension type_name
+	102, // [102:102] is the sub-list for extension extendee
+	0,   // [0:102] is the sub-list for field type_name
 }
 
 func init() { file_log_proto_init() }
@@ -4634,6 +5354,7 @@ func file_log_proto_init() {
 		(*Command_SetQuery)(nil),
 		(*Command_DeleteQuery)(nil),
 		(*Command_UpdateCoordinates)(nil),
+		(*Command_SetAutopilot)(nil),
 	}
 	file_log_proto_msgTypes[4].OneofWrappers = []any{}
 	file_log_proto_msgTypes[5].OneofWrappers = []any{}
@@ -4644,18 +5365,19 @@ func file_log_proto_init() {
 		(*TxnOp_Check)(nil),
 		(*TxnOp_Session)(nil),
 	}
-	file_log_proto_msgTypes[24].OneofWrappers = []any{}
-	file_log_proto_msgTypes[25].OneofWrappers = []any{}
-	file_log_proto_msgTypes[31].OneofWrappers = []any{
+	file_log_proto_msgTypes[20].OneofWrappers = []any{}
+	file_log_proto_msgTypes[26].OneofWrappers = []any{}
+	file_log_proto_msgTypes[27].OneofWrappers = []any{}
+	file_log_proto_msgTypes[33].OneofWrappers = []any{
 		(*TxnResult_Kv)(nil),
 		(*TxnResult_Node)(nil),
 		(*TxnResult_Service)(nil),
 		(*TxnResult_Check)(nil),
 		(*TxnResult_Session)(nil),
 	}
-	file_log_proto_msgTypes[35].OneofWrappers = []any{}
 	file_log_proto_msgTypes[37].OneofWrappers = []any{}
-	file_log_proto_msgTypes[44].OneofWrappers = []any{
+	file_log_proto_msgTypes[39].OneofWrappers = []any{}
+	file_log_proto_msgTypes[46].OneofWrappers = []any{
 		(*SnapshotRecord_Header)(nil),
 		(*SnapshotRecord_Node)(nil),
 		(*SnapshotRecord_Service)(nil),
@@ -4670,15 +5392,29 @@ func file_log_proto_init() {
 		(*SnapshotRecord_KeyTomb)(nil),
 		(*SnapshotRecord_Query)(nil),
 		(*SnapshotRecord_Coordinate)(nil),
+		(*SnapshotRecord_Autopilot)(nil),
 	}
-	file_log_proto_msgTypes[48].OneofWrappers = []any{}
+	file_log_proto_msgTypes[50].OneofWrappers = []any{}
+	file_log_proto_msgTypes[54].OneofWrappers = []any{
+		(*Item_Node)(nil),
+		(*Item_Service)(nil),
+		(*Item_Check)(nil),
+		(*Item_Instance)(nil),
+		(*Item_NodeServices)(nil),
+		(*Item_Summary)(nil),
+		(*Item_CaRoot)(nil),
+		(*Item_Key)(nil),
+		(*Item_Session)(nil),
+		(*Item_Query)(nil),
+		(*Item_Coordinate)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_log_proto_rawDesc), len(file_log_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   53,
+			NumMessages:   60,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -67,7 +67,7 @@ func (t *tables) tombIndex(prefix string) uint64 {
 }
 
 func (t *tables) prefixItems(prefix string) (items []any, index uint64) {
-	index = t.tombIndex(prefix)
+	index = max(t.tombIndex(prefix), t.raised)
 	t.eachKey(prefix, func(e *model.KVEntry) bool {
 		items = append(items, e)
 		index = max(index, e.Modify)

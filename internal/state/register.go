@@ -104,8 +104,17 @@ func (b *Batch) checkRegistration(r *model.Registration) error {
 	return nil
 }
 
-// checkNode refuses a name that a living node with another id has.
+// checkNode refuses a name that a living node with another id has. To agents it also
+// refuses an id that a living node with another name has: of two machines with one id
+// each would rename the node at every synchronization.
 func (b *Batch) checkNode(key string, r *model.Registration) error {
+	if n := b.previous(key, r); n != nil && b.meta.Source == model.SourceAgent && b.healthy(model.Fold(n.Name)) {
+		return model.Errorf(model.KindConflict,
+			"failed inserting node: node %q (%s) has the id %s, which is that of node %q (%s), and that one is alive: "+
+				"after a change of name wait until the old one is seen to have failed; if a disk was copied stop one of the two, "+
+				"remove the file node-id in its data dir, and start it again",
+			r.Node.Name, r.Node.Address, r.Node.ID, n.Name, n.Address)
+	}
 	named := b.s.work.node(key)
 	if named == nil || r.SkipNodeUpdate || r.Node.ID == "" || named.node.ID == r.Node.ID {
 		return nil

@@ -15,6 +15,7 @@ type Header struct {
 	ClusterID   string
 	KVFloor     uint64
 	Fence       uint64 // the last fencing token
+	Raised      uint64 // index of the last restore by an operator: no topic is told below it
 }
 
 // KeyTombRecord is the index at which a key was deleted.
@@ -32,13 +33,13 @@ type TopicRecord struct {
 // Header is the snapshot's header.
 func (s *Snapshot) Header() Header {
 	return Header{Index: s.t.index, Floor: s.t.floor, NextVirtual: s.t.nextVirtual, ClusterID: s.t.clusterID,
-		KVFloor: s.t.kvFloor, Fence: s.t.fence}
+		KVFloor: s.t.kvFloor, Fence: s.t.fence, Raised: s.t.raised}
 }
 
 // Records calls the functions for all there is to keep, always in the same order:
 // nodes by name, services by node and id, checks by node and id, roots, sessions by
 // id, lock delays, entries and tombstones by key, queries by id,
-// coordinates by node, topics by kind of subject and name.
+// coordinates by node, autopilot's configuration, topics by kind of subject and name.
 // Each of v's types goes to yield until that fails.
 func (s *Snapshot) Records(yield func(v any) error) (err error) {
 	s.t.nodes.Scan(func(r *nodeRow) bool { err = yield(r.node); return err == nil })
@@ -68,6 +69,11 @@ func (s *Snapshot) Records(yield func(v any) error) (err error) {
 	s.t.coordinates.Scan(func(r *coordinateRow) bool { err = yield(&r.NodeCoordinate); return err == nil })
 	if err != nil {
 		return err
+	}
+	if s.t.autopilot != nil {
+		if err := yield(s.t.autopilot); err != nil {
+			return err
+		}
 	}
 	for slot, index := range s.t.static {
 		if err := yield(TopicRecord{model.Topic{Kind: kinds[0][slot]}, index}); err != nil {
@@ -109,13 +115,13 @@ type Restorer struct {
 // NewRestorer starts with empty tables.
 func NewRestorer(h Header) (*Restorer, error) {
 	if h.Index < firstIndex || h.Floor < firstIndex || h.Floor > h.Index || h.NextVirtual > virtualLast ||
-		h.KVFloor < firstIndex || h.KVFloor > h.Index {
+		h.KVFloor < firstIndex || h.KVFloor > h.Index || h.Raised > h.Index {
 		return nil, errors.New("impossible indexes in the header")
 	}
 	r := &Restorer{s: Store{maxTombstones: maxTombstones}}
 	t := newTables()
 	t.index, t.floor, t.nextVirtual, t.clusterID = h.Index, h.Floor, h.NextVirtual, h.ClusterID
-	t.kvFloor, t.fence = h.KVFloor, h.Fence
+	t.kvFloor, t.fence, t.raised = h.KVFloor, h.Fence, h.Raised
 	r.s.load(t)
 	return r, nil
 }
@@ -147,6 +153,8 @@ func (r *Restorer) Add(v any) error {
 		return r.addQuery(v)
 	case *model.NodeCoordinate:
 		return r.addCoordinate(v)
+	case *model.Autopilot:
+		return r.addAutopilot(v)
 	case TopicRecord:
 		return r.addTopic(v)
 	}

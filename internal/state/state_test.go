@@ -239,6 +239,41 @@ func TestRenameKeepsServices(t *testing.T) {
 	}
 }
 
+// TestRenameOfLivingNode: only the leader knows from gossip that it has a new name.
+func TestRenameOfLivingNode(t *testing.T) {
+	health := func(status string) *model.Check { return &model.Check{ID: model.CheckSerfHealth, Status: status} }
+	for _, c := range []struct {
+		health *model.Check
+		source string
+		ok     bool
+	}{
+		{health(model.StatusPassing), model.SourceAgent, false},
+		{health(model.StatusPassing), "http", true}, // whoever does this by hand means it
+		{health(model.StatusPassing), model.SourceLeader, true},
+		{health(model.StatusCritical), model.SourceAgent, true},
+		{&model.Check{ID: "other", Status: model.StatusPassing}, "http", true}, // a node from outside
+	} {
+		s := New()
+		r := web("old", "w", c.health)
+		r.Node.ID = "id"
+		must(t, s, r)
+		b := s.Batch()
+		_, err := b.Register(&model.CommandMeta{Source: c.source}, &model.Registration{Node: model.Node{ID: "id", Name: "new", Address: "10.0.0.9"}})
+		b.Commit()
+		if renamed := s.Snapshot().Node("old") == nil; (err == nil) != c.ok || renamed != c.ok {
+			t.Errorf("%s, %s by %s: renamed %v, %v", c.health.ID, c.health.Status, c.source, renamed, err)
+		}
+		if err == nil {
+			continue
+		}
+		for _, want := range []string{`"new" (10.0.0.9)`, `"old" (`, "id id", "node-id"} {
+			if model.KindOf(err) != model.KindConflict || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: want %q", err, want)
+			}
+		}
+	}
+}
+
 func TestCARoots(t *testing.T) {
 	s := New()
 	set := func() *model.CARootSet {

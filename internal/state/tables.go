@@ -46,6 +46,7 @@ type checkRow struct {
 type tables struct {
 	index  uint64            // of the last command
 	floor  uint64            // highest index of the collected tombstones
+	raised uint64            // index of the last restore by an operator; 0: there was none
 	static [numStatic]uint64 // indexes of the topics without a name
 
 	nodes     *btree.BTreeG[*nodeRow]              // by folded name
@@ -71,7 +72,8 @@ type tables struct {
 
 	roots       []*model.CARoot
 	clusterID   string
-	nextVirtual uint32 // where the search for a free virtual address starts
+	autopilot   *model.Autopilot // nil: never set
+	nextVirtual uint32           // where the search for a free virtual address starts
 }
 
 // firstIndex is the index of an empty store, so that the index told to a blocking

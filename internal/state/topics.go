@@ -108,8 +108,13 @@ var kinds = [...][]model.TopicKind{
 	classSession: {model.TopicSession},
 }
 
-// topicIndex is the index of a topic's last change, or the floor if none is known.
+// topicIndex is the index of a topic's last change, or the floor if none is known. A
+// restore by an operator may have changed everything.
 func (t *tables) topicIndex(topic model.Topic) uint64 {
+	return max(t.recordedIndex(topic), t.raised)
+}
+
+func (t *tables) recordedIndex(topic model.Topic) uint64 {
 	switch topic.Kind {
 	case model.TopicKVKey:
 		return t.keyIndex(topic.Name)

@@ -37,6 +37,8 @@ var consulMarks = []string{
 type Dir struct {
 	path string
 	lock *os.File
+	// makeRoom is the reserve's, see Space; nil: there is none.
+	makeRoom func() bool
 }
 
 // Open opens the data directory at path, creating it if it does not exist, and
@@ -124,6 +126,11 @@ func (d *Dir) Path(elem ...string) string {
 // Close gives up the lock. Files opened below the directory must be closed first.
 func (d *Dir) Close() error { return d.lock.Close() }
 
+// IsFull reports whether an error says that a disk, or what may be used of it, is full.
+func IsFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
 // explain adds to an error of the file system what can be done about it.
 func explain(path, doing string, err error) error {
 	remedy := ""
@@ -132,7 +139,7 @@ func explain(path, doing string, err error) error {
 		remedy = fmt.Sprintf("; let user id %d read and write it, or use another data dir", os.Geteuid())
 	case errors.Is(err, syscall.EROFS):
 		remedy = "; its file system is mounted read-only: remount it writable, or use another data dir"
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case IsFull(err):
 		remedy = "; free some space, or use another data dir"
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
 		remedy = "; a part of the path is a file: use another data dir"

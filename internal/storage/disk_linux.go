@@ -31,3 +31,13 @@ func retry(call func() error) error {
 		}
 	}
 }
+
+// Free is how many bytes may still be written to the file system of path, false if
+// that is not known.
+func Free(path string) (int64, bool) {
+	var s unix.Statfs_t
+	if err := retry(func() error { return unix.Statfs(path, &s) }); err != nil {
+		return 0, false
+	}
+	return int64(s.Bavail) * s.Bsize, true
+}

@@ -9,3 +9,6 @@ func Reserve(*os.File, int64) error { return nil }
 
 // DataSync makes a file's bytes durable.
 func DataSync(f *os.File) error { return f.Sync() }
+
+// Free is not known on this system.
+func Free(string) (int64, bool) { return 0, false }

@@ -44,6 +44,7 @@ type Journal struct {
 	compactAt int64
 	broken    error // set when the file's content is not known any more
 	create    func(path string) (journalFile, error)
+	makeRoom  func() bool // gives up a reserve; nil: there is none
 
 	mu      sync.Mutex
 	pending *batch
@@ -82,7 +83,13 @@ type batch struct {
 }
 
 // Journal opens the journal of that name in the directory.
-func (d *Dir) Journal(name string) (*Journal, error) { return OpenJournal(d.Path(name)) }
+func (d *Dir) Journal(name string) (*Journal, error) {
+	j, err := OpenJournal(d.Path(name))
+	if err == nil {
+		j.makeRoom = d.makeRoom
+	}
+	return j, err
+}
 
 // Load returns the live records. The caller owns the map and the values.
 func (j *Journal) Load() (map[string][]byte, error) {

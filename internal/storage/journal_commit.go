@@ -17,7 +17,11 @@ func (j *Journal) commit(b *batch) error {
 		return fmt.Errorf("write journal %q: batch of %d bytes is over the limit of %d", j.path, len(b.buf), maxBatch)
 	}
 	j.reserve(j.size + int64(len(b.buf)))
-	if _, err := j.file.WriteAt(b.buf, j.size); err != nil {
+	_, err := j.file.WriteAt(b.buf, j.size)
+	if IsFull(err) && j.makeRoom != nil && j.makeRoom() {
+		_, err = j.file.WriteAt(b.buf, j.size)
+	}
+	if err != nil {
 		return j.undo(fmt.Errorf("write journal %q: %w", j.path, err))
 	}
 	if err := j.file.Sync(); err != nil {
