@@ -23,6 +23,7 @@ const (
 	Session // by the name of their node
 	Query   // prepared queries, by name
 	UserEvent
+	Keyring // gossip keys
 )
 
 // Authorizer answers for one token. Calls may overlap.

@@ -32,6 +32,8 @@ type batcher struct {
 	queue chan *proposal
 	turn  chan struct{}
 	held  *proposal // taken from the queue, but too large for that entry; guarded by turn
+	// pauses hands whoever gathers a channel, and nothing is gathered until it is closed.
+	pauses chan chan struct{}
 
 	stop    chan struct{}
 	stopped chan struct{} // closed when no worker is left
@@ -57,6 +59,7 @@ func newBatcher(l *Log, size int) *batcher {
 		log:     l,
 		queue:   make(chan *proposal, size),
 		turn:    make(chan struct{}, 1),
+		pauses:  make(chan chan struct{}),
 		stop:    make(chan struct{}),
 		stopped: make(chan struct{}),
 	}
@@ -141,6 +144,7 @@ func (b *batcher) work() {
 		for i, p := range batch {
 			commands[i] = p.command
 		}
+		b.log.nudger.sent.Add(1)
 		future := b.log.raft.Apply(encodeEntry(commands), 0)
 		<-b.turn
 		b.log.metrics.entryCommands.Observe(float64(len(batch)))
@@ -177,10 +181,15 @@ func (b *batcher) next(wait bool) *proposal {
 		b.held = nil
 		return p
 	}
-	if wait {
+	for wait {
 		select {
 		case p := <-b.queue:
 			return p
+		case over := <-b.pauses:
+			select {
+			case <-over:
+			case <-b.stop:
+			}
 		case <-b.stop:
 			return nil
 		}
@@ -201,6 +210,7 @@ func (b *batcher) answer(batch []*proposal, future raft.ApplyFuture) {
 		}
 		return
 	}
+	b.log.nudger.committed(future.Index())
 	results := future.Response().([]fsm.Result)
 	for i, p := range batch {
 		p.done <- outcome{result: results[i]}

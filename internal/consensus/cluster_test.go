@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"github.com/muster-discovery/muster/internal/model"
 )
 
@@ -248,7 +250,7 @@ func TestJoinAndLeave(t *testing.T) {
 			if l.HasState() {
 				t.Errorf("%s has state", id)
 			}
-			if err := first.AddVoter(id, id); err != nil {
+			if err := first.raft.AddVoter(raft.ServerID(id), raft.ServerAddress(id), 0, 0).Error(); err != nil {
 				t.Fatal(err)
 			}
 			eventually(t, "the snapshot", func() bool { return c.machines[id].len() == 20 })

@@ -7,6 +7,8 @@
 // another server says who leads, and rpc carries the command there.
 //
 // A Log owns Raft's goroutines and a few of its own: one for each entry in flight
-// (see batcher), one that answers read indexes, and one that follows leadership.
-// All of them end with Close.
+// (see batcher), one that answers read indexes, one that takes snapshots by the log's
+// size, one that follows leadership and one that follows who leads, and one that tells
+// followers what is committed, with one for each of them meanwhile. All of them end with
+// Close.
 package consensus

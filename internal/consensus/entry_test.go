@@ -76,7 +76,7 @@ func TestMachinePanics(t *testing.T) {
 					t.Errorf("panic %q, want %q", text, want)
 				}
 			}()
-			machineFSM{tt.machine}.Apply(&raft.Log{Index: 7, Term: 3, Data: tt.data})
+			machineFSM{Machine: tt.machine, metrics: newMetrics(nil)}.Apply(&raft.Log{Index: 7, Term: 3, Data: tt.data})
 		}()
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/muster-discovery/muster/internal/consensus/wal"
 	"github.com/muster-discovery/muster/internal/model"
 )
 
@@ -20,6 +21,10 @@ func (l *Log) commitError(err error) error {
 		return l.notLeader()
 	case errors.Is(err, raft.ErrLeadershipTransferInProgress):
 		return errTransfer
+	case aborted(err):
+		return errAborted
+	case errors.Is(err, wal.ErrFull):
+		return model.Errorf(model.KindNoSpace, "the write was not done: the disk of server %s is full; free some space", l.config.NodeID)
 	case errors.Is(err, raft.ErrLeadershipLost):
 		return model.Errorf(model.KindUncertain, "leadership was lost while the write was being committed; it may or may not take effect")
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/muster-discovery/muster/internal/model"
 )
 
 // Leader is the leader as far as this server knows, empty if it knows none. The
@@ -105,4 +107,24 @@ func (l *Log) onlyVoter() bool {
 // TransferLeadership hands leadership to the follower that is furthest ahead.
 func (l *Log) TransferLeadership() error {
 	return l.leaderError("hand over leadership", l.raft.LeadershipTransfer().Error())
+}
+
+// TransferLeadershipTo hands leadership to another voter.
+func (l *Log) TransferLeadershipTo(id string) error {
+	if !l.IsLeader() {
+		return l.notLeader()
+	}
+	for _, s := range l.Servers() {
+		switch {
+		case s.ID != id:
+		case id == l.config.NodeID:
+			return model.Errorf(model.KindInvalid, "server %q is the leader already", id)
+		case !s.Voter:
+			return model.Errorf(model.KindInvalid, "server %q has no vote: it can't lead", id)
+		default:
+			err := l.raft.LeadershipTransferToServer(raft.ServerID(id), raft.ServerAddress(s.Addr)).Error()
+			return l.leaderError("hand over leadership to "+id, err)
+		}
+	}
+	return model.Errorf(model.KindInvalid, "id %q was not found in the Raft configuration", id)
 }

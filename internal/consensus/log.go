@@ -24,8 +24,12 @@ type Log struct {
 	metrics   *metrics
 	batcher   *batcher
 	reads     *reads
+	nudger    *nudger
+	replay    *replay
+	novice    *novice // nil: this server had state when it started
 
 	changes  chan bool
+	leaders  signal        // the known leader changed
 	noReads  chan struct{} // closed: read indexes end
 	over     chan struct{} // closed: Raft has ended
 	followed sync.WaitGroup
@@ -45,6 +49,8 @@ func Open(c Config, m Machine) (*Log, error) {
 		over:    make(chan struct{}),
 	}
 	l.metrics = newMetrics(c.Registry)
+	l.metrics.watchDisk(c.Registry, newSlowness(l.config.HeartbeatTimeout*time.Duration(l.config.Multiplier)/3, l.config.Logger))
+	l.replay = newReplay(l.config.SnapshotBytes)
 	notices := make(chan bool)
 	rc, err := l.config.raftConfig(notices)
 	if err != nil {
@@ -54,34 +60,52 @@ func Open(c Config, m Machine) (*Log, error) {
 		return nil, err
 	}
 	l.transport = newTransport(&l.config, rc.Logger)
-	if err := l.start(rc, machineFSM{m}); err != nil {
+	if err := l.start(rc, machineFSM{m, l.replay, l.metrics}); err != nil {
 		return nil, errors.Join(err, l.closeParts())
 	}
 	l.reads = newReads(l)
+	l.nudger = newNudger(l)
 	l.batcher = newBatcher(l, l.config.Queue)
 	watchQueue(c.Registry, l.batcher)
 	go l.reads.run(l.noReads)
 	l.followed.Go(func() { l.followLeadership(notices) })
+	l.followed.Go(l.snapshotBySize)
+	l.observeLeader()
+	l.followed.Go(func() { l.nudger.run(l.over) })
+	l.tellStranger()
 	if err := l.hurry(); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
 
-// start bootstraps a new single server if that is asked for, and starts Raft.
+// start recovers the cluster or bootstraps a new single server if that is asked for,
+// and starts Raft.
 func (l *Log) start(rc *raft.Config, fsm raft.FSM) error {
 	s := l.stores
+	if err := l.recoverCluster(rc, fsm); err != nil {
+		return err
+	}
 	if l.config.Bootstrap {
 		self := Server{ID: l.config.NodeID, Addr: string(l.transport.LocalAddr()), Voter: true}
 		configuration := raft.Configuration{Servers: []raft.Server{self.raftServer()}}
 		err := raft.BootstrapCluster(rc, s.log, s.stable, s.snapshots, l.transport, configuration)
+		if err == nil {
+			err = s.unmarkNovice()
+		}
 		if err != nil && !errors.Is(err, raft.ErrCantBootstrap) {
 			return fmt.Errorf("bootstrap cluster: %w", err)
 		}
 	}
+	if err := l.guardNovice(rc); err != nil {
+		return fmt.Errorf("start raft: %w", err)
+	}
 	var err error
 	if l.raft, err = raft.NewRaft(rc, fsm, s.log, s.stable, s.snapshots, l.transport); err != nil {
 		return fmt.Errorf("start raft: %w", err)
+	}
+	if l.novice != nil {
+		l.novice.start()
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package consensus
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -23,7 +24,11 @@ type Machine interface {
 }
 
 // machineFSM shows a Machine to Raft.
-type machineFSM struct{ Machine }
+type machineFSM struct {
+	Machine
+	replay  *replay
+	metrics *metrics
+}
 
 // Apply panics on an entry that it can't read. Skipping it would let this server's
 // state drift away from the others'; the same entry stops every server of this
@@ -33,10 +38,13 @@ func (m machineFSM) Apply(l *raft.Log) any {
 	if err != nil {
 		panic(fmt.Sprintf("log entry %d of term %d: %v", l.Index, l.Term, err))
 	}
+	start := time.Now()
 	results := m.Machine.Apply(commands)
+	m.metrics.applied.Observe(time.Since(start).Seconds())
 	if len(results) != len(commands) {
 		panic(fmt.Sprintf("log entry %d of term %d: %d results for %d commands", l.Index, l.Term, len(results), len(commands)))
 	}
+	m.replay.applied(len(l.Data))
 	return results
 }
 
@@ -45,24 +53,38 @@ func (m machineFSM) Snapshot() (raft.FSMSnapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return machineSnapshot{w}, nil
+	m.replay.begun()
+	return machineSnapshot{w, m.metrics}, nil
 }
 
 func (m machineFSM) Restore(r io.ReadCloser) error {
 	defer r.Close()
-	return m.Machine.Restore(r)
+	if err := m.Machine.Restore(r); err != nil {
+		return err
+	}
+	m.replay.restored()
+	return nil
 }
 
-type machineSnapshot struct{ io.WriterTo }
+type machineSnapshot struct {
+	io.WriterTo
+	metrics *metrics
+}
 
 // Persist streams the state to the sink, which adds the checksum.
 func (s machineSnapshot) Persist(sink raft.SnapshotSink) error {
-	if _, err := s.WriteTo(sink); err != nil {
+	start := time.Now()
+	n, err := s.WriteTo(sink)
+	if err != nil {
 		// The write's error is the one that counts.
 		_ = sink.Cancel()
 		return fmt.Errorf("write snapshot: %w", err)
 	}
-	return sink.Close()
+	if err := sink.Close(); err != nil {
+		return err
+	}
+	s.metrics.snapshotted(n, start)
+	return nil
 }
 
 func (machineSnapshot) Release() {}

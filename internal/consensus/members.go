@@ -30,6 +30,9 @@ func (l *Log) Bootstrap(servers []Server) error {
 	if err != nil && !errors.Is(err, raft.ErrCantBootstrap) {
 		return fmt.Errorf("bootstrap cluster: %w", err)
 	}
+	if err == nil && l.novice != nil {
+		l.novice.caughtUp()
+	}
 	return l.hurry()
 }
 
@@ -44,10 +47,33 @@ func (s Server) raftServer() raft.Server {
 // HasState reports whether this server has ever been part of a cluster.
 func (l *Log) HasState() bool { return l.raft.LastIndex() > 0 }
 
-// AddVoter adds a server, or records its new address.
-func (l *Log) AddVoter(id, addr string) error {
-	err := l.raft.AddVoter(raft.ServerID(id), raft.ServerAddress(addr), 0, changeTimeout).Error()
-	return l.leaderError("add server "+id, err)
+// tellStranger warns of a server whose log is another one's: its node id was changed.
+func (l *Log) tellStranger() {
+	servers := l.Servers()
+	ids := make([]string, len(servers))
+	for i, s := range servers {
+		if ids[i] = s.ID; s.ID == l.config.NodeID {
+			return
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	l.config.Logger.Warn("this server is not among the servers of its own log: it waits to be taken in by their leader", "id", l.config.NodeID,
+		"servers", ids, "remedy", "if it is the only server, give it its former node_id back, or recover the cluster with peers.json")
+}
+
+// HasBegun reports whether this server was part of a cluster that had a leader: it has
+// more than the first servers' names. Until then they begin the cluster together, and
+// none of them may wait for another to do it.
+func (l *Log) HasBegun() bool { return l.raft.LastIndex() > 1 }
+
+// RequireLeader is nil on the leader, and else says who leads.
+func (l *Log) RequireLeader() error {
+	if l.IsLeader() {
+		return nil
+	}
+	return l.notLeader()
 }
 
 // RemoveServer removes a server. One that isn't there is no error.

@@ -68,8 +68,11 @@ func (r raftLogger) emit(level slog.Level, msg string, args []any) {
 }
 
 // warnLevel makes the election of a server that just started, which has lost no
-// leader, no warning.
+// leader, no warning, nor that a follower lags behind what it is told is committed.
 func warnLevel(msg string, args []any) slog.Level {
+	if strings.HasPrefix(msg, "failed to get previous log") {
+		return slog.LevelDebug
+	}
 	if strings.HasPrefix(msg, "heartbeat timeout reached, starting election") && slices.Contains(args, any(raft.ServerID(""))) {
 		return slog.LevelInfo
 	}

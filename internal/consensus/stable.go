@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -20,7 +22,9 @@ const (
 
 // stableStore keeps Raft's term and vote in a journal.
 type stableStore struct {
-	journal *storage.Journal
+	journal  *storage.Journal
+	makeRoom func() bool // nil: nobody can
+	log      *slog.Logger
 
 	mu     sync.RWMutex
 	values map[string][]byte // what the journal holds
@@ -40,8 +44,32 @@ func openStable(path string) (*stableStore, error) {
 	return &stableStore{journal: j, values: values}, nil
 }
 
+// fullPause is how often a write is tried again while the disk is full.
+const fullPause = 200 * time.Millisecond
+
+// put writes, and while the disk is full waits for space. Raft ends the process if it
+// can't note its term; one that stands still is no worse for the others, and goes on by
+// itself. It takes some thousand elections on a full disk to come to that.
+func (s *stableStore) put(key string, val []byte) error {
+	err := s.journal.Put(context.Background(), key, val)
+	if storage.IsFull(err) && s.makeRoom != nil && s.makeRoom() {
+		err = s.journal.Put(context.Background(), key, val)
+	}
+	if !storage.IsFull(err) {
+		return err
+	}
+	s.log.Error("the disk is full: this server takes no part in elections until there is space", "err", err)
+	tick := time.NewTicker(fullPause)
+	defer tick.Stop()
+	for storage.IsFull(err) {
+		<-tick.C
+		err = s.journal.Put(context.Background(), key, val)
+	}
+	return err
+}
+
 func (s *stableStore) Set(key, val []byte) error {
-	if err := s.journal.Put(context.Background(), string(key), val); err != nil {
+	if err := s.put(string(key), val); err != nil {
 		return err
 	}
 	s.mu.Lock()

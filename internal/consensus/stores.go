@@ -47,9 +47,12 @@ func (s *stores) open(c *Config, m *metrics, logger hclog.Logger) error {
 	if err != nil {
 		return err
 	}
+	stable.makeRoom, stable.log = c.MakeRoom, c.Logger
 	s.stable = stable
 	s.closers = append(s.closers, stable)
-	log, err := wal.Open(filepath.Join(c.Dir, "log"), wal.Options{SegmentSize: c.SegmentSize, Synced: m.synced})
+	log, err := wal.Open(filepath.Join(c.Dir, "log"), wal.Options{
+		SegmentSize: c.SegmentSize, Appending: m.appending, Appended: m.appended, Failed: m.appendFailed, MakeRoom: c.MakeRoom,
+	})
 	if err != nil {
 		return err
 	}

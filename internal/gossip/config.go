@@ -1,7 +1,6 @@
 package gossip
 
 import (
-	"encoding/base64"
 	"fmt"
 	"log/slog"
 	"time"
@@ -16,7 +15,7 @@ type Config struct {
 	LAN      PoolConfig
 	WAN      *PoolConfig // nil: none; only servers may have one
 	// EncryptKey is the base64 form of a key of 16, 24 or 32 bytes; empty: no
-	// encryption.
+	// encryption. A pool's keyring file, once there is one, wins over it.
 	EncryptKey string
 	// AcceptPlain and SendPlain are for the way into encryption on a running
 	// pool: with a key, accept unencrypted gossip, or still send it.
@@ -41,10 +40,11 @@ type PoolConfig struct {
 	AdvertiseAddr string // an IP; empty: BindAddr, or a private address if that is unspecified
 	AdvertisePort int    // 0: BindPort
 	SnapshotPath  string // file in which members are remembered for a rejoin; empty: none
+	KeyringPath   string // file in which the gossip keys are kept; empty: none
 	Timing        Timing // zero fields: the pool's defaults
 
 	// Transport replaces the network, for tests.
-	Transport memberlist.Transport
+	Transport memberlist.NodeAwareTransport
 }
 
 // Timing decides how fast a death is noticed, at the price of traffic and of
@@ -115,28 +115,6 @@ func first[T comparable](a, b T) T {
 		return a
 	}
 	return b
-}
-
-// keyring decodes the gossip key; nil without one.
-func (c *Config) keyring() (*memberlist.Keyring, error) {
-	if c.EncryptKey == "" {
-		return nil, nil
-	}
-	key, err := base64.StdEncoding.DecodeString(c.EncryptKey)
-	if err != nil {
-		// The key itself must not get into logs.
-		return nil, fmt.Errorf("gossip: encrypt: the key is not base64; make one with `muster keygen`")
-	}
-	switch len(key) {
-	case 16, 24, 32:
-	default:
-		return nil, fmt.Errorf("gossip: encrypt: the key has %d bytes, it must have 16, 24 or 32; make one with `muster keygen`", len(key))
-	}
-	ring, err := memberlist.NewKeyring(nil, key)
-	if err != nil {
-		return nil, fmt.Errorf("gossip: encrypt: %w", err)
-	}
-	return ring, nil
 }
 
 func (c *Config) validate() error {

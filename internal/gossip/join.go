@@ -39,7 +39,13 @@ func (p *pool) join(addr string) (int, error) {
 	if addr = strings.TrimSpace(addr); addr == "" {
 		return 0, errors.New("join: the address is empty")
 	}
+	p.admission.clone.Store(nil)
 	n, err := p.serf.Join([]string{addr}, true)
+	if other := p.admission.clone.Load(); other != nil {
+		// The others refuse this agent, though they told it who they are.
+		own := p.serf.LocalMember()
+		return 0, fmt.Errorf("join %s: %w", addr, clonedID(partyOf(&own), *other))
+	}
 	if err == nil || n > 0 {
 		return n, nil
 	}
@@ -50,6 +56,9 @@ func (p *pool) join(addr string) (int, error) {
 // Consul and Muster agents, and Muster's two pools, refuse each other.
 func (p *pool) joinRemedy(err error) string {
 	text := err.Error()
+	if keyLine.MatchString(text) {
+		return " (" + remedyKey + ")"
+	}
 	if !strings.Contains(text, "EOF") && !strings.Contains(text, "connection reset") && !strings.Contains(text, "broken pipe") {
 		return ""
 	}

@@ -106,6 +106,12 @@ func (n *node) seen(name string) []EventType {
 	return out
 }
 
+// caughtUp is when news has reached every member, of virtual time. Each member passes
+// news on a few times, to others chosen by chance: of five members one is passed by in
+// about 1 of 200 cases. It then learns of it in the next full exchange with another
+// member, one every 30 s.
+const caughtUp = 2 * time.Minute
+
 // network starts count nodes and joins them.
 func network(t *testing.T, net *gossiptest.Network, count int) []*node {
 	t.Helper()
@@ -118,7 +124,7 @@ func network(t *testing.T, net *gossiptest.Network, count int) []*node {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, 5*time.Second, "all alive everywhere", func() bool {
+	eventually(t, caughtUp, "all alive everywhere", func() bool {
 		return all(nodes, func(n *node) bool {
 			return all(nodes, func(m *node) bool { return n.status(m.name) == StatusAlive })
 		})

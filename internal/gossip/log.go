@@ -16,6 +16,8 @@ import (
 const (
 	remedyForeign = "not an agent of this Muster pool (a Consul agent, or the other pool's port): take this agent's address " +
 		"out of its retry_join; Muster and Consul agents can't share a pool, `muster import consul` takes over a Consul's data"
+	remedyKey = "the two agents must have a gossip key in common: compare encrypt in their configuration, and once keys were " +
+		"rotated `muster keyring -list` here with serf/local.keyring in the data dir of the other; then `muster keyring -install`, or remove that file"
 	remedyConflict = "node names must be unique: give one of the two agents another name with -node or node_name"
 )
 
@@ -23,6 +25,8 @@ const (
 // a new version words them differently.
 var (
 	foreignLine  = regexp.MustCompile(`discarding (stream|packet) with unacceptable label "([^"]*)": from=(\S+)`)
+	refusedLine  = regexp.MustCompile(`(?:ignoring alive message for '.*?'|Failed push/pull merge): (.*is refused: .*)`)
+	keyLine      = regexp.MustCompile(`(?i)(no installed keys could decrypt the message|encryption is configured but remote state is not encrypted|remote state is encrypted and encryption is not configured)(?: from=(\S+))?`)
 	conflictLine = regexp.MustCompile(`Conflicting address for (.+)\. Mine: (\S+) Theirs: (\S+) Old state`)
 )
 
@@ -32,9 +36,13 @@ var (
 type logAdapter struct {
 	logger    *slog.Logger
 	onForeign func(kind string) // called each time
-	foreign   telemetry.Rarely
-	conflict  telemetry.Rarely
-	trouble   bucket
+	// onAccusation is asked about each line; true: it has told it. May be nil.
+	onAccusation func(text string) bool
+	foreign      telemetry.Rarely
+	conflict     telemetry.Rarely
+	key          telemetry.Rarely
+	refused      telemetry.Rarely
+	trouble      bucket
 }
 
 // stdLogger is what serf.Config and memberlist.Config take.
@@ -44,6 +52,7 @@ func (a *logAdapter) stdLogger() *log.Logger { return log.New(a, "", 0) }
 func (a *logAdapter) Write(line []byte) (int, error) {
 	level, text := splitLevel(line)
 	switch {
+	case a.onAccusation != nil && a.onAccusation(string(text)):
 	case level >= slog.LevelWarn && a.special(string(text)):
 	case level < slog.LevelWarn:
 		a.log(level, text)
@@ -71,6 +80,18 @@ func (a *logAdapter) special(text string) bool {
 		}
 		return true
 	}
+	if m := refusedLine.FindStringSubmatch(text); m != nil {
+		if ok, n := a.refused.Now(time.Now()); ok {
+			a.logger.Error("two agents have one node id", "err", m[1], "count", n)
+		}
+		return true
+	}
+	if m := keyLine.FindStringSubmatch(text); m != nil {
+		if ok, n := a.key.Now(time.Now()); ok {
+			a.logger.Error("gossip with another key refused", "addr", m[2], "err", m[1], "count", n, "remedy", remedyKey)
+		}
+		return true
+	}
 	if m := conflictLine.FindStringSubmatch(text); m != nil {
 		if ok, n := a.conflict.Now(time.Now()); ok {
 			a.logger.Error("two agents claim one node name", "node", m[1], "addr", m[2], "peer", m[3], "count", n, "remedy", remedyConflict)
@@ -79,6 +100,15 @@ func (a *logAdapter) special(text string) bool {
 	}
 	// serf repeats each conflict in its own words.
 	return strings.HasPrefix(text, "serf: Node name conflicts with another node") || strings.HasPrefix(text, "serf: Name conflict for")
+}
+
+// namesake tells of an agent that has this agent's name, which goes on for as long as
+// both run.
+func (a *logAdapter) namesake(own, other party) {
+	if ok, n := a.conflict.Now(time.Now()); ok {
+		a.logger.Error("two agents claim one node name", "node", own.name, "node_id", own.id, "addr", own.addr,
+			"peer_id", other.id, "peer", other.addr, "count", n, "remedy", remedyConflict)
+	}
 }
 
 // splitLevel cuts "[WARN] memberlist: text" into level and "memberlist: text".

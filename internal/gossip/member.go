@@ -49,6 +49,9 @@ func (m *Member) Datacenter() string { return m.Tags[tagDC] }
 // Server reports whether the member is a server.
 func (m *Member) Server() bool { return m.Tags[tagRole] == roleServer }
 
+// Replica reports whether the member is a server that never votes.
+func (m *Member) Replica() bool { return m.Tags[tagReplica] != "" || m.Tags[tagNonvoter] != "" }
+
 // ServerAddr is the address of a server's RPC port, empty for client agents.
 func (m *Member) ServerAddr() string {
 	if !m.Server() || m.Tags[tagPort] == "" {

@@ -21,7 +21,7 @@ const (
 // the death of the old one. The others keep the old address and ignore the new
 // until the old one is marked failed; without help they would hear of the new one
 // only at the next full exchange, up to half a minute later. So while the own
-// name is claimed by another address, mend joins some members again.
+// name or id is claimed by another address, mend joins some members again.
 func (p *pool) mend() {
 	defer close(p.mended)
 	for {
@@ -39,19 +39,25 @@ func (p *pool) mend() {
 // mendConflict joins until the others no longer claim that this agent is
 // somewhere else. It is false if the pool closed meanwhile.
 func (p *pool) mendConflict() bool {
-	for range mendAttempts {
+	for attempt := range mendAttempts {
 		if !p.pause(mendInterval) {
 			return false
 		}
 		peer, ok := p.randomPeer()
+		if rival := p.admission.rival.Load(); rival != nil && attempt == 0 {
+			// If another agent is there, it learns of this one, and tells it in its log.
+			peer, ok = rival.name+"/"+rival.addr, true
+		}
 		if !ok {
 			return true
 		}
 		drain(p.conflicts)
+		p.admission.known.Store(false)
 		// What the peer believed before the exchange comes back in it, and a
-		// conflict in that is signaled before Join returns.
-		if _, err := p.serf.Join([]string{peer}, true); err == nil && !drain(p.conflicts) {
-			p.logger.Info("node name conflict is over", "peer", peer)
+		// conflict in that is signaled before Join returns. While the peer suspects
+		// the other agent there is none, and yet it takes this one in only later.
+		if _, err := p.serf.Join([]string{peer}, true); err == nil && !drain(p.conflicts) && p.admission.known.Load() {
+			p.logger.Info("identity conflict is over", "peer", peer)
 			return true
 		}
 	}

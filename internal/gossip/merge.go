@@ -15,7 +15,12 @@ type admission struct {
 	datacenter string
 	node       string                      // the own name in the pool
 	own        atomic.Pointer[serf.Member] // set once the pool is open
-	conflicts  chan<- struct{}             // signaled when others have the own name at another address
+	conflicts  chan<- struct{}             // signaled when others have the own name or id at another address
+	identities identities
+	rival      atomic.Pointer[party]  // the last other agent with the own name or id
+	known      atomic.Bool            // set when another has this agent where it is
+	clone      atomic.Pointer[party]  // another living agent with the own id, until it is taken
+	namesake   func(own, other party) // told of an agent with the own name at another address
 }
 
 // NotifyMerge implements serf.MergeDelegate. serf calls it for joins, with all
@@ -28,6 +33,30 @@ func (a *admission) NotifyMerge(members []*serf.Member) error {
 		if a.elsewhere(m) {
 			signal(a.conflicts)
 		}
+		if own := a.own.Load(); own != nil && m.Name == own.Name && m.Addr.Equal(own.Addr) && m.Port == own.Port {
+			a.known.Store(true)
+		}
+	}
+	if len(members) == 1 {
+		return a.checkID(members[0])
+	}
+	// Of a whole list one can't tell the living from the dead. What lives in it is
+	// announced once more by itself.
+	return nil
+}
+
+// checkID refuses a member whose node id another living one has.
+func (a *admission) checkID(m *serf.Member) error {
+	if own := a.own.Load(); own != nil && m.Name != own.Name {
+		if other, self := partyOf(m), partyOf(own); other.id == self.id && other.id != "" && other.addr != self.addr {
+			a.clone.Store(&other)
+			a.rival.Store(&other)
+			signal(a.conflicts)
+			return clonedID(other, self)
+		}
+	}
+	if holder, taken := a.identities.holder(m); taken {
+		return clonedID(partyOf(m), holder)
 	}
 	return nil
 }
@@ -53,5 +82,11 @@ func (a *admission) check(m *serf.Member) error {
 // former one, or a namesake's.
 func (a *admission) elsewhere(m *serf.Member) bool {
 	own := a.own.Load()
-	return m.Name == a.node && own != nil && (!m.Addr.Equal(own.Addr) || m.Port != own.Port)
+	if m.Name != a.node || own == nil || m.Addr.Equal(own.Addr) && m.Port == own.Port {
+		return false
+	}
+	other := partyOf(m)
+	a.rival.Store(&other)
+	a.namesake(partyOf(own), other)
+	return true
 }

@@ -8,6 +8,8 @@ type metrics struct {
 	foreign   *prometheus.CounterVec
 	coalesced *prometheus.CounterVec
 	events    *prometheus.CounterVec
+
+	accusations *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -24,11 +26,15 @@ func newMetrics() *metrics {
 			Name: "muster_gossip_events_total",
 			Help: "Member events, by what happened.",
 		}, []string{"pool", "type"}),
+		accusations: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_gossip_accusations_total",
+			Help: "Times this agent held another for dead, or objected to being held for dead, by kind.",
+		}, []string{"pool", "kind"}),
 	}
 }
 
 func (m *metrics) collectors(pools *Pools) []prometheus.Collector {
-	return []prometheus.Collector{m.foreign, m.coalesced, m.events, memberCollector{pools}}
+	return []prometheus.Collector{m.foreign, m.coalesced, m.events, m.accusations, memberCollector{pools}}
 }
 
 var membersDesc = prometheus.NewDesc("muster_gossip_members", "Members of the pool, by state.", []string{"pool", "status"}, nil)

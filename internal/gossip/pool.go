@@ -36,6 +36,7 @@ type pool struct {
 	m      *metrics
 
 	admission admission
+	accused   accusations
 	conflicts chan struct{} // capacity 1: a member has this agent at another address
 	stop      chan struct{}
 	pumped    chan struct{} // closed when the pump has ended
@@ -104,6 +105,7 @@ func (p *pool) serfConfig(cfg *Config, pc PoolConfig, wanPort int) (*serf.Config
 	sc.Tags = cfg.Identity.tags(wanPort)
 	sc.EventCh = p.in
 	sc.SnapshotPath = pc.SnapshotPath
+	sc.KeyringFile = pc.KeyringPath
 	sc.RejoinAfterLeave = cfg.RejoinAfterLeave
 	sc.ReconnectTimeout = timing.ReconnectTimeout
 	sc.TombstoneTimeout = timing.TombstoneTimeout
@@ -119,6 +121,8 @@ func (p *pool) serfConfig(cfg *Config, pc PoolConfig, wanPort int) (*serf.Config
 		logger:    p.logger,
 		onForeign: func(kind string) { p.m.foreign.WithLabelValues(p.name(), kind).Inc() },
 	}
+	adapter.onAccusation = p.tellAccusation
+	p.admission.namesake = adapter.namesake
 	sc.Logger = adapter.stdLogger()
 	mc.Logger = sc.Logger
 	sc.LogOutput, mc.LogOutput = nil, nil
@@ -133,7 +137,7 @@ func (p *pool) timing(pc PoolConfig) Timing {
 }
 
 func (p *pool) memberlistConfig(cfg *Config, pc PoolConfig) (*memberlist.Config, error) {
-	ring, err := cfg.keyring()
+	ring, err := openKeyring(pc.KeyringPath, cfg.EncryptKey, p.logger)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +150,7 @@ func (p *pool) memberlistConfig(cfg *Config, pc PoolConfig) (*memberlist.Config,
 	mc.Keyring = ring
 	mc.GossipVerifyIncoming = !cfg.AcceptPlain
 	mc.GossipVerifyOutgoing = !cfg.SendPlain
-	mc.Transport = pc.Transport
+	mc.Transport = &transport{NodeAwareTransport: pc.Transport, mc: mc}
 	mc.BindAddr, mc.BindPort = pc.BindAddr, pc.BindPort
 	mc.AdvertiseAddr, mc.AdvertisePort = pc.AdvertiseAddr, first(pc.AdvertisePort, pc.BindPort)
 	mc.ProbeInterval, mc.ProbeTimeout = timing.ProbeInterval, timing.ProbeTimeout
@@ -199,6 +203,12 @@ func (p *pool) enqueue(queue *eventQueue, e serf.Event) {
 	}
 	kind := eventTypes[me.Type]
 	for _, m := range me.Members {
+		switch kind {
+		case EventJoined, EventUpdated:
+			p.admission.identities.lives(&m)
+		default:
+			p.admission.identities.ends(&m)
+		}
 		p.logger.Info("member "+kind.String(), "node", m.Name, "addr", m.Addr, "role", m.Tags[tagRole])
 		p.m.events.WithLabelValues(p.name(), kind.String()).Inc()
 		if queue.push(Event{Type: kind, WAN: p.wan, Member: fromSerf(m)}) {

@@ -33,19 +33,23 @@ func TestDeathLeaveAndReturn(t *testing.T) {
 		if _, err := nodes[2].Join([]string{nodes[0].lan()}, false); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, 3*time.Second, "the returned node is alive everywhere", everywhere(StatusAlive))
+		eventually(t, caughtUp, "the returned node is alive everywhere", everywhere(StatusAlive))
 
 		if err := nodes[2].Leave(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, time.Second, "the leaving node has left everywhere", everywhere(StatusLeft))
+		eventually(t, caughtUp, "the leaving node has left everywhere", everywhere(StatusLeft))
 		if _, err := nodes[2].Join([]string{nodes[0].lan()}, false); err == nil {
 			t.Error("joined after leaving")
 		}
 		time.Sleep(10 * time.Second)
+		// A leaving agent says so to memberlist and to serf, in two messages that may
+		// overtake each other. Whoever hears memberlist's first has a failure that
+		// turns out to be a leave; memberlist does not tell serf which one it is.
 		want := []EventType{EventJoined, EventFailed, EventJoined, EventLeft}
+		overtaken := slices.Insert(slices.Clone(want), 3, EventFailed)
 		for _, n := range others {
-			if got := n.seen("n3"); !slices.Equal(got, want) {
+			if got := n.seen("n3"); !slices.Equal(got, want) && !slices.Equal(got, overtaken) {
 				t.Errorf("%s saw %v, want %v", n.name, got, want)
 			}
 		}

@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -164,5 +165,28 @@ func TestForeignOnLoopback(t *testing.T) {
 	}
 	if len(p.Members(false)) != 1 || foreign.NumNodes() != 1 {
 		t.Errorf("members: %v and %v", p.Members(false), foreign.Members())
+	}
+}
+
+// TestJoinIsMutual: when Join returns, the other side knows who has joined.
+func TestJoinIsMutual(t *testing.T) {
+	for range 20 {
+		a, err := Open(loopback("first"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Open(loopback("second"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Join([]string{fmt.Sprintf("127.0.0.1:%d", a.LocalMember().Port)}, false); err != nil {
+			t.Fatal(err)
+		}
+		if m := a.Members(false); len(m) != 2 {
+			t.Errorf("the other side knows %v", m)
+		}
+		if err := errors.Join(a.Close(), b.Close()); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -13,6 +13,9 @@ const (
 	tagID   = "id"
 	tagPort = "port"
 
+	tagReplica  = "read_replica"
+	tagNonvoter = "nonvoter" // its older name, which clients still look for
+
 	roleServer = "consul"
 	roleClient = "node"
 )
@@ -40,6 +43,7 @@ type Identity struct {
 	BootstrapExpect int // 0: not waiting for others
 	Bootstrap       bool
 	ACLs            bool
+	Replica         bool // never votes
 
 	// Extra tags are added to both pools' and win over the ones above.
 	Extra map[string]string
@@ -75,6 +79,9 @@ func (id *Identity) addServerTags(t map[string]string, wanPort int) {
 	}
 	if id.Bootstrap {
 		t["bootstrap"] = "1"
+	}
+	if id.Replica {
+		t[tagReplica], t[tagNonvoter] = "1", "1"
 	}
 	if id.BootstrapExpect > 0 {
 		t["expect"] = strconv.Itoa(id.BootstrapExpect)

@@ -15,6 +15,7 @@ type Writer interface {
 	Register(ctx context.Context, r *model.Registration) error
 	Deregister(ctx context.Context, d *model.Deregistration) error
 	SetCARoots(ctx context.Context, s *model.CARootSet) error
+	SetAutopilot(ctx context.Context, s *model.AutopilotSet) error
 }
 
 // Catalog is what the duties read. Each call sees the newest state.
@@ -24,15 +25,16 @@ type Catalog interface {
 	NodeServices(name string) *model.NodeServices
 	NodeChecks(name string) []*model.Check
 	HasCARoots() bool
+	HasAutopilot() bool
 }
 
-// Voters is who takes part in consensus.
-type Voters interface {
-	// Voters are the addresses by server id, as recorded.
-	Voters() map[string]string
-	// AddVoter adds a server or records its new address.
-	AddVoter(id, addr string) error
-	RemoveServer(id string) error
+// Servers is who takes part in consensus. Who of them has a vote is autopilot's.
+type Servers interface {
+	// Servers are the addresses by server id, as recorded.
+	Servers() map[string]string
+	// Add takes a server in, or records its new address.
+	Add(id, addr string) error
+	Remove(id string) error
 }
 
 // Config joins the duties to the server's other parts.
@@ -42,13 +44,15 @@ type Config struct {
 	Writer     Writer
 	Catalog    Catalog
 	Clocked    Clocked // nil: nothing ends by time
-	Voters     Voters
+	Servers    Servers
 	Members    func() []gossip.Member
 	// Changed tells that a member joined, left, failed or changed its tags.
 	Changed <-chan struct{}
 	// Mesh is whether a root is wanted; ClusterID may be empty, then one is made.
 	Mesh      bool
 	ClusterID string
+	// Autopilot is the configuration of a cluster that has none yet.
+	Autopilot model.Autopilot
 	// Interval of the full reconciliation, which repairs what single events missed.
 	Interval time.Duration
 	Logger   *slog.Logger
@@ -61,6 +65,7 @@ const DefaultInterval = time.Minute
 type Leader struct {
 	cfg    Config
 	timers *timers
+	told   map[string]string // members that wait for another one's node id, by name
 }
 
 // New makes the duties of one server.
@@ -78,7 +83,8 @@ func (l *Leader) Renew(ctx context.Context, id string) (*model.Session, error) {
 }
 
 // Run works until ctx ends. It calls established once the catalog holds this
-// server and the mesh its root: from then on clients may rely on both.
+// server, autopilot its configuration and the mesh its root: from then on clients may
+// rely on all three.
 func (l *Leader) Run(ctx context.Context, established func()) {
 	defer l.keepTime(ctx)()
 
@@ -136,5 +142,17 @@ func (l *Leader) establish(ctx context.Context) error {
 			}
 		}
 	}
+	if err := l.ensureAutopilot(ctx); err != nil {
+		return err
+	}
 	return l.ensureRoot(ctx)
+}
+
+// ensureAutopilot writes the first configuration of autopilot. The write is
+// conditional on there being none, so that an operator's is never overwritten.
+func (l *Leader) ensureAutopilot(ctx context.Context) error {
+	if l.cfg.Catalog.HasAutopilot() {
+		return nil
+	}
+	return l.cfg.Writer.SetAutopilot(ctx, &model.AutopilotSet{Config: l.cfg.Autopilot, ExpectIndex: new(uint64)})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ type world struct {
 	services map[string][]*model.Service
 	checks   map[string][]*model.Check
 	roots    int
+	pilot    bool
 	voters   map[string]string
 	writes   []string
 	fail     int // so many of the next writes fail
@@ -27,7 +29,7 @@ type world struct {
 func newWorld() *world {
 	return &world{
 		nodes: map[string]*model.Node{}, services: map[string][]*model.Service{},
-		checks: map[string][]*model.Check{}, voters: map[string]string{"id-self": "10.0.0.1:8300"},
+		checks: map[string][]*model.Check{}, voters: map[string]string{"id-self": "10.0.0.1:8300"}, pilot: true,
 	}
 }
 
@@ -84,14 +86,22 @@ func (w *world) NodeServices(name string) *model.NodeServices {
 }
 func (w *world) NodeChecks(name string) []*model.Check { return w.checks[name] }
 func (w *world) HasCARoots() bool                      { return w.roots > 0 }
-func (w *world) Voters() map[string]string             { return w.voters }
-func (w *world) AddVoter(id, addr string) error {
-	w.voters[id] = addr
-	return w.wrote("vote for %s at %s", id, addr)
+func (w *world) HasAutopilot() bool                    { return w.pilot }
+func (w *world) SetAutopilot(_ context.Context, s *model.AutopilotSet) error {
+	if err := w.wrote("autopilot %d", s.Config.MaxTrailingLogs); err != nil {
+		return err
+	}
+	w.pilot = true
+	return nil
 }
-func (w *world) RemoveServer(id string) error {
+func (w *world) Servers() map[string]string { return w.voters }
+func (w *world) Add(id, addr string) error {
+	w.voters[id] = addr
+	return w.wrote("server %s at %s", id, addr)
+}
+func (w *world) Remove(id string) error {
 	delete(w.voters, id)
-	return w.wrote("no vote for %s", id)
+	return w.wrote("no server %s", id)
 }
 
 func member(name string, status gossip.Status, server bool) gossip.Member {
@@ -102,9 +112,12 @@ func member(name string, status gossip.Status, server bool) gossip.Member {
 	return m
 }
 
+func at(m gossip.Member, addr string) gossip.Member { m.Addr = addr; return m }
+func as(m gossip.Member, id string) gossip.Member   { m.Tags["id"] = id; return m }
+
 func newLeader(w *world, members ...gossip.Member) *Leader {
 	return New(Config{
-		Datacenter: "dc1", Self: "self", Writer: w, Catalog: w, Voters: w, Mesh: true,
+		Datacenter: "dc1", Self: "self", Writer: w, Catalog: w, Servers: w, Autopilot: model.DefaultAutopilot(), Mesh: true,
 		Members: func() []gossip.Member { return members },
 		Logger:  slog.New(slog.DiscardHandler),
 	})
@@ -118,15 +131,32 @@ func TestReconcile(t *testing.T) {
 		want   []string
 	}{
 		{"a client joins", nil, []gossip.Member{member("c1", gossip.StatusAlive, false)}, []string{"register c1 passing"}},
-		{"a server joins", nil, []gossip.Member{member("s2", gossip.StatusAlive, true)}, []string{"vote for id-s2 at 10.0.0.1:8300", "register s2 passing"}},
+		{"a server joins", nil, []gossip.Member{member("s2", gossip.StatusAlive, true)}, []string{"server id-s2 at 10.0.0.1:8300", "register s2 passing"}},
 		{"no news, no write", []gossip.Member{member("s2", gossip.StatusAlive, true)}, []gossip.Member{member("s2", gossip.StatusAlive, true)}, nil},
 		{"fails", []gossip.Member{member("c1", gossip.StatusAlive, false)}, []gossip.Member{member("c1", gossip.StatusFailed, false)}, []string{"register c1 critical"}},
 		{"a failed server keeps its vote", []gossip.Member{member("s2", gossip.StatusAlive, true)}, []gossip.Member{member("s2", gossip.StatusFailed, true)}, []string{"register s2 critical"}},
 		{"fails before it was known", nil, []gossip.Member{member("c1", gossip.StatusFailed, false)}, nil},
 		{"comes back", []gossip.Member{member("c1", gossip.StatusAlive, false), member("c1", gossip.StatusFailed, false)}, []gossip.Member{member("c1", gossip.StatusAlive, false)}, []string{"register c1 passing"}},
-		{"leaves", []gossip.Member{member("s2", gossip.StatusAlive, true)}, []gossip.Member{member("s2", gossip.StatusLeft, true)}, []string{"no vote for id-s2", "deregister s2"}},
+		{"leaves", []gossip.Member{member("s2", gossip.StatusAlive, true)}, []gossip.Member{member("s2", gossip.StatusLeft, true)}, []string{"no server id-s2", "deregister s2"}},
 		{"is forgotten", []gossip.Member{member("c1", gossip.StatusAlive, false)}, nil, []string{"deregister c1"}},
 		{"leaving is not left", []gossip.Member{member("c1", gossip.StatusAlive, false)}, []gossip.Member{member("c1", gossip.StatusLeaving, false)}, nil},
+		{"moves", []gossip.Member{member("s2", gossip.StatusAlive, true)}, []gossip.Member{at(member("s2", gossip.StatusAlive, true), "10.0.0.9")},
+			[]string{"server id-s2 at 10.0.0.9:8300", "register s2 passing"}},
+		{"is rebuilt", []gossip.Member{member("c1", gossip.StatusAlive, false)}, []gossip.Member{as(member("c1", gossip.StatusAlive, false), "new")},
+			[]string{"deregister c1", "register c1 passing"}},
+		{"a server is rebuilt", []gossip.Member{member("s2", gossip.StatusAlive, true)},
+			[]gossip.Member{member("self", gossip.StatusAlive, true), as(member("s2", gossip.StatusAlive, true), "new")},
+			[]string{"register self passing", "no server id-s2", "deregister s2", "server new at 10.0.0.1:8300", "register s2 passing"}},
+		{"a server is rebuilt, but too few others live", []gossip.Member{member("s2", gossip.StatusAlive, true)},
+			[]gossip.Member{as(member("s2", gossip.StatusAlive, true), "new")}, nil},
+		{"another name", []gossip.Member{member("c1", gossip.StatusAlive, false)},
+			[]gossip.Member{member("c1", gossip.StatusFailed, false), as(member("c2", gossip.StatusAlive, false), "id-c1")},
+			[]string{"register c1 critical", "register c2 passing"}},
+		{"a server with another name", []gossip.Member{member("s2", gossip.StatusAlive, true)},
+			[]gossip.Member{as(member("other", gossip.StatusAlive, true), "id-s2"), member("s2", gossip.StatusLeft, true)},
+			[]string{"register other passing", "deregister s2"}},
+		{"a copied disk", []gossip.Member{member("c1", gossip.StatusAlive, false)},
+			[]gossip.Member{as(member("a0", gossip.StatusAlive, false), "id-c1"), member("c1", gossip.StatusAlive, false)}, nil},
 		{"the leader leaves", []gossip.Member{member("self", gossip.StatusAlive, true)}, []gossip.Member{member("self", gossip.StatusLeft, true)}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -137,7 +167,8 @@ func TestReconcile(t *testing.T) {
 				}
 			}
 			w.writes = nil
-			if err := newLeader(w, tc.now...).reconcile(t.Context()); err != nil {
+			err := newLeader(w, tc.now...).reconcile(t.Context())
+			if refused := strings.Contains(tc.name, "too few"); (err != nil) != refused || refused && !strings.Contains(err.Error(), "peers.json") {
 				t.Fatal(err)
 			}
 			if !slices.Equal(w.writes, tc.want) {
@@ -182,6 +213,7 @@ func TestRunEstablishesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.fail = 2 // the log may not take writes at once
+		w.pilot = false
 		l := newLeader(w, member("self", gossip.StatusAlive, true), member("c1", gossip.StatusAlive, false))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -196,8 +228,8 @@ func TestRunEstablishesFirst(t *testing.T) {
 		time.Sleep(2 * time.Minute) // virtual: two reconciliations
 		cancel()
 		<-done
-		want := []string{"register self passing", "root for ", "register c1 passing"}
-		if len(w.writes) != 3 || w.writes[0] != want[0] || w.writes[1][:len(want[1])] != want[1] || w.writes[2] != want[2] {
+		want := []string{"register self passing", "autopilot 250", "root for ", "register c1 passing"}
+		if len(w.writes) != 4 || w.writes[0] != want[0] || w.writes[1] != want[1] || w.writes[2][:len(want[2])] != want[2] || w.writes[3] != want[3] {
 			t.Errorf("wrote %q, want %q", w.writes, want)
 		}
 	})

@@ -25,10 +25,16 @@ const serverService = "consul"
 // reconcile brings every member into the catalog and removes agents that gossip
 // has forgotten. One member's failure does not keep the others waiting.
 func (l *Leader) reconcile(ctx context.Context) error {
-	var faults []error
+	// A restored snapshot may be of a time before there was one.
+	faults := []error{l.ensureAutopilot(ctx)}
 	known := make(map[string]bool)
-	for _, m := range l.cfg.Members() {
+	members := l.cfg.Members()
+	contested := l.contested(members)
+	for _, m := range members {
 		known[strings.ToLower(m.Name)] = true
+		if _, ok := contested[m.Name]; ok {
+			continue
+		}
 		if err := l.reconcileMember(ctx, m); err != nil {
 			faults = append(faults, fmt.Errorf("member %q: %w", m.Name, err))
 		}
@@ -66,7 +72,7 @@ func (l *Leader) reconcileMember(ctx context.Context, m gossip.Member) error {
 	case gossip.StatusFailed:
 		return l.failed(ctx, m)
 	case gossip.StatusLeft:
-		if err := l.removeVoter(m); err != nil {
+		if err := l.removeServer(m); err != nil {
 			return err
 		}
 		return l.remove(ctx, m.Name)
@@ -75,7 +81,10 @@ func (l *Leader) reconcileMember(ctx context.Context, m gossip.Member) error {
 }
 
 func (l *Leader) alive(ctx context.Context, m gossip.Member) error {
-	if err := l.ensureVoter(m); err != nil {
+	if err := l.takeOver(ctx, m); err != nil {
+		return err
+	}
+	if err := l.ensureServer(m); err != nil {
 		return err
 	}
 	r := l.registration(m, model.StatusPassing, healthAlive)
@@ -101,7 +110,7 @@ func (l *Leader) failed(ctx context.Context, m gossip.Member) error {
 }
 
 func (l *Leader) remove(ctx context.Context, node string) error {
-	if strings.EqualFold(node, l.cfg.Self) {
+	if l.isSelf(node) {
 		// A leader that is on its way out still leads: whoever comes after it
 		// removes it.
 		return nil
@@ -112,6 +121,8 @@ func (l *Leader) remove(ctx context.Context, node string) error {
 	l.cfg.Logger.Info("deregistering member", "node", node)
 	return l.cfg.Writer.Deregister(ctx, &model.Deregistration{Datacenter: l.cfg.Datacenter, Node: node})
 }
+
+func (l *Leader) isSelf(node string) bool { return strings.EqualFold(node, l.cfg.Self) }
 
 func (l *Leader) registration(m gossip.Member, status, output string) *model.Registration {
 	r := &model.Registration{
@@ -166,7 +177,7 @@ func serverInstance(m gossip.Member) *model.Service {
 		return nil // gossip admits no server without its port; don't stop on one
 	}
 	version, _, _ := strings.Cut(m.Tags["build"], ":")
-	nonvoter := strconv.FormatBool(m.Tags["nonvoter"] != "")
+	nonvoter := strconv.FormatBool(m.Replica())
 	meta := map[string]string{
 		"non_voter":             nonvoter,
 		"read_replica":          nonvoter,

@@ -33,8 +33,14 @@ var aliases = []alias{
 	{"go_gc_duration_seconds_count", "runtime.total_gc_runs", asGauge, 1, nil},
 
 	{"muster_raft_commit_seconds", "raft.commitTime", asSample, milliseconds, nil},
+	{"muster_raft_apply_seconds", "raft.fsm.apply", asSample, milliseconds, nil},
+	{"muster_raft_append_seconds", "raft.boltdb.storeLogs", asSample, milliseconds, nil},
+	{"muster_raft_append_bytes_total", "raft.wal.log_entry_bytes_written", asCounter, 1, nil},
+	{"muster_limit_exceeded_total", "rpc.rate_limit.exceeded", asCounter, 1, nil},
 	{"muster_raft_applied_total", "raft.apply", asCounter, 1, nil},
 	{"muster_raft_leader", "server.isLeader", asGauge, 1, nil},
+	{"muster_autopilot_healthy", "autopilot.healthy", asGauge, 1, nil},
+	{"muster_autopilot_failure_tolerance", "autopilot.failure_tolerance", asGauge, 1, nil},
 	{"muster_raft_leader_changes_total", "raft.state.leader", asCounter, 1, nil},
 	{"muster_raft_candidacies_total", "raft.state.candidate", asCounter, 1, nil},
 	{"muster_raft_last_contact_seconds", "raft.leader.lastContact", asSample, milliseconds, nil},
@@ -55,8 +61,6 @@ var aliases = []alias{
 	{"muster_catalog_services", "state.services", asGauge, 1, nil},
 	{"muster_catalog_instances", "state.service_instances", asGauge, 1, nil},
 	{"muster_kv_entries", "state.kv_entries", asGauge, 1, nil},
-	{"muster_autopilot_healthy", "autopilot.healthy", asGauge, 1, nil},
-	{"muster_autopilot_failure_tolerance", "autopilot.failure_tolerance", asGauge, 1, nil},
 	{"muster_ca_root_expiry_seconds", "mesh.active-root-ca.expiry", asGauge, 1, nil},
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/muster-discovery/muster/internal/storage"
 )
 
 // keepBuf is the largest write buffer that is kept for the next write.
@@ -15,6 +17,14 @@ const keepBuf = 1 << 20
 // one write and one fsync. After an error none of them is in the log, although
 // some may be found there after a restart.
 func (s *Store) StoreLogs(logs []*raft.Log) error {
+	err := s.append(logs)
+	if err != nil && s.opts.Failed != nil {
+		s.opts.Failed(err)
+	}
+	return err
+}
+
+func (s *Store) append(logs []*raft.Log) error {
 	s.writes.Lock()
 	defer s.writes.Unlock()
 	if s.broken != nil || len(logs) == 0 {
@@ -25,13 +35,13 @@ func (s *Store) StoreLogs(logs []*raft.Log) error {
 	}
 	tail, err := s.tail(logs[0].Index)
 	if err != nil {
-		return err
+		return full(err)
 	}
 	offsets := s.encode(tail, logs)
 	if tail.end+int64(len(s.buf)) > maxSegment {
 		return fmt.Errorf("store entries %d to %d: %d bytes are too much for one write", logs[0].Index, logs[len(logs)-1].Index, len(s.buf))
 	}
-	if err := s.write(tail); err != nil {
+	if err := s.observed(tail); err != nil {
 		return fmt.Errorf("store entries %d to %d: %w", logs[0].Index, logs[len(logs)-1].Index, err)
 	}
 	s.mu.Lock()
@@ -72,25 +82,48 @@ func (s *Store) encode(tail *segment, logs []*raft.Log) []uint32 {
 	return offsets
 }
 
-func (s *Store) write(tail *segment) error {
-	if _, err := tail.file.WriteAt(s.buf, tail.end); err != nil {
+// observed is write with its observers.
+func (s *Store) observed(tail *segment) error {
+	if s.opts.Appending != nil {
+		s.opts.Appending(len(s.buf))
+	}
+	synced, err := s.write(tail)
+	if s.opts.Appended != nil {
+		s.opts.Appended(synced)
+	}
+	return err
+}
+
+func (s *Store) write(tail *segment) (synced time.Duration, err error) {
+	_, err = tail.file.WriteAt(s.buf, tail.end)
+	if storage.IsFull(err) && s.makeRoom() {
+		_, err = tail.file.WriteAt(s.buf, tail.end)
+	}
+	if err != nil {
 		// For want of space, most likely. Cut off what was written: the next write
 		// may be shorter, and must not be followed by the rest of this one.
 		if cut := tail.cutAt(tail.end); cut != nil {
-			return s.fail(errors.Join(err, cut))
+			return -1, s.fail(errors.Join(err, cut))
 		}
-		return err
+		return -1, full(err)
 	}
 	start := time.Now()
 	if err := tail.file.Sync(); err != nil {
 		// The kernel may have dropped the dirty pages, and a second fsync may
 		// succeed all the same. Only reading from the disk again tells.
-		return s.fail(err)
+		return -1, s.fail(err)
 	}
-	if s.opts.Synced != nil {
-		s.opts.Synced(time.Since(start))
+	return time.Since(start), nil
+}
+
+func (s *Store) makeRoom() bool { return s.opts.MakeRoom != nil && s.opts.MakeRoom() }
+
+// full marks errors for want of space of which nothing is left.
+func full(err error) error {
+	if storage.IsFull(err) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
-	return nil
+	return err
 }
 
 func (s *segment) cutAt(at int64) error {
@@ -122,6 +155,13 @@ func (s *Store) tail(next uint64) (*segment, error) {
 		}
 	}
 	seg, err := createSegment(s.fsys, s.dir, next, s.opts.SegmentSize)
+	if storage.IsFull(err) && s.makeRoom() {
+		seg, err = createSegment(s.fsys, s.dir, next, s.opts.SegmentSize)
+	}
+	if storage.IsFull(err) {
+		// A few more entries may fit where a whole file does not.
+		seg, err = createSegment(s.fsys, s.dir, next, 0)
+	}
 	if err != nil {
 		return nil, err
 	}

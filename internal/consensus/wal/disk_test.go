@@ -2,14 +2,16 @@ package wal
 
 import (
 	"sync/atomic"
+	"time"
 )
 
 // faultyDisk fails on demand, counts, and does not sync.
 type faultyDisk struct {
 	disk
-	write, sync, trim, create error
-	short                     bool // a failed write leaves half of its bytes
-	syncs                     atomic.Int64
+	write, sync, trim, create, reserve error
+	short                              bool          // a failed write leaves half of its bytes
+	slow                               time.Duration // of each sync
+	syncs                              atomic.Int64
 }
 
 type faultyFile struct {
@@ -31,6 +33,9 @@ func (d *faultyDisk) Open(path string) (file, error) {
 }
 
 func (d *faultyDisk) Reserve(f file, size int64) error {
+	if d.reserve != nil {
+		return d.reserve
+	}
 	return d.disk.Reserve(f.(faultyFile).file, size)
 }
 func (d *faultyDisk) SyncDir(string) error { return d.sync }
@@ -48,6 +53,7 @@ func (f faultyFile) WriteAt(p []byte, off int64) (int, error) {
 
 func (f faultyFile) Sync() error {
 	f.d.syncs.Add(1)
+	time.Sleep(f.d.slow)
 	return f.d.sync
 }
 

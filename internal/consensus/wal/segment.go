@@ -42,7 +42,7 @@ func createSegment(fsys fileSystem, dir string, first uint64, size int64) (*segm
 	}
 	s.file = f
 	_, err = f.WriteAt(s.encode(), 0)
-	if err == nil {
+	if err == nil && size > 0 {
 		err = fsys.Reserve(f, size)
 	}
 	if err == nil {

@@ -15,8 +15,15 @@ type Options struct {
 	// MiB: a snapshot frees most of the log, a start reads no more at once, and the
 	// three more fsyncs of a change are rare even at 30 MB/s.
 	SegmentSize int64
-	// Synced is told how long each append's fsync took. Optional; it must not block.
-	Synced func(time.Duration)
+	// Appending and Appended are told when an append of so many bytes begins, and when it
+	// has ended, with the time of its fsync; below 0: it did not come to that. Failed is
+	// told of every append that did not succeed. Optional; they must not block.
+	Appending func(bytes int)
+	Appended  func(synced time.Duration)
+	Failed    func(error)
+	// MakeRoom is asked once when the disk is full: true means that it is worth another
+	// try. Optional.
+	MakeRoom func() bool
 
 	fsys fileSystem
 }
@@ -51,6 +58,10 @@ var (
 
 	errClosed = errors.New("log store is closed")
 )
+
+// ErrFull is in the chain of errors of appends that failed for want of space, and of
+// which nothing is left on disk. The store can be used again once there is space.
+var ErrFull = errors.New("the disk is full")
 
 // IsMonotonic tells Raft to remove the whole log when a snapshot from a peer
 // leaves a gap, since indexes here are contiguous.

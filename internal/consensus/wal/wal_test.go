@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -350,6 +351,39 @@ func TestFullDisk(t *testing.T) {
 	check(t, open(t, dir, Options{}), logs(2, 1, 8))
 }
 
+// TestMakesRoom: a full disk is tried once more where somebody made room, and where a
+// new segment can't be reserved it is used without.
+func TestMakesRoom(t *testing.T) {
+	d := &faultyDisk{}
+	rooms, failed := 1, 0
+	s := open(t, t.TempDir(), Options{SegmentSize: 300, fsys: d, Failed: func(error) { failed++ }, MakeRoom: func() bool {
+		if rooms == 0 {
+			return false
+		}
+		rooms--
+		d.write, d.create = nil, nil
+		return true
+	}})
+	d.create = syscall.ENOSPC
+	store(t, s, logs(2, 1, 2))
+	rooms, d.write, d.short = 1, syscall.ENOSPC, true
+	store(t, s, logs(2, 3, 8))
+	d.write = syscall.ENOSPC
+	if err := s.StoreLogs(logs(2, 9, 9)); !errors.Is(err, ErrFull) || failed != 1 {
+		t.Errorf("%v, %d failures", err, failed)
+	}
+	d.write, d.reserve = nil, syscall.ENOSPC
+	store(t, s, logs(2, 9, 20))
+	check(t, s, logs(2, 1, 20))
+	d.write, d.trim = syscall.ENOSPC, syscall.EIO
+	if err := s.StoreLogs(logs(2, 21, 21)); err == nil || errors.Is(err, ErrFull) {
+		t.Errorf("what is on disk is not known, and yet: %v", err)
+	}
+	s.Close()
+	d.trim = nil
+	check(t, open(t, s.dir, Options{}), logs(2, 1, 20))
+}
+
 func TestBreaks(t *testing.T) {
 	for name, d := range map[string]*faultyDisk{
 		"sync":          {sync: syscall.EIO},
@@ -376,13 +410,37 @@ func TestBreaks(t *testing.T) {
 func TestOneSyncForABatch(t *testing.T) {
 	d := &faultyDisk{}
 	var synced int
-	s := open(t, t.TempDir(), Options{fsys: d, Synced: func(time.Duration) { synced++ }})
+	s := open(t, t.TempDir(), Options{fsys: d, Appended: func(time.Duration) { synced++ }})
 	store(t, s, logs(1, 1, 1))
 	before := d.syncs.Load()
 	store(t, s, logs(1, 2, 100))
 	if n := d.syncs.Load() - before; n != 1 || synced != 2 {
 		t.Errorf("%d syncs, told of %d", n, synced)
 	}
+}
+
+// TestTellsOfAppends: whoever watches for a slow disk hears of an append before it hangs.
+func TestTellsOfAppends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &faultyDisk{}
+		var told []string
+		s := open(t, t.TempDir(), Options{fsys: d,
+			Appending: func(n int) { told = append(told, fmt.Sprintf("%t %v", n > 100, d.syncs.Load())) },
+			Appended:  func(took time.Duration) { told = append(told, took.String()) },
+		})
+		store(t, s, logs(2, 1, 5))
+		before := d.syncs.Load()
+		told, d.slow = nil, 700*time.Millisecond
+		store(t, s, logs(2, 6, 10))
+		d.write = syscall.EIO
+		if s.StoreLogs(logs(2, 11, 11)) == nil {
+			t.Error("no error")
+		}
+		want := []string{fmt.Sprintf("true %d", before), "700ms", fmt.Sprintf("false %d", before+1), "-1ns"}
+		if fmt.Sprint(told) != fmt.Sprint(want) {
+			t.Errorf("%q, want %q", told, want)
+		}
+	})
 }
 
 func TestClosed(t *testing.T) {
