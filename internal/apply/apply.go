@@ -27,10 +27,14 @@ type Forwarder interface {
 
 // Config joins the write path to the server's other parts.
 type Config struct {
-	Committer  Committer
-	Forwarder  Forwarder
-	Resolve    func(token string) (acl.Authorizer, error)
-	Datacenter string
+	Committer Committer
+	Forwarder Forwarder
+	// LeaderChanged returns a channel that is closed when another leader, or none, is
+	// known than at the call: a write that waits for a leader tries again at once. Nil:
+	// it tries now and then.
+	LeaderChanged func() <-chan struct{}
+	Resolve       func(token string) (acl.Authorizer, error)
+	Datacenter    string
 	// Hold bounds how long a write waits for a leader: an election on a LAN takes
 	// well under it, a lost quorum should be told soon.
 	Hold time.Duration
@@ -45,6 +49,11 @@ type Config struct {
 	QueryName func(id string) (name string, ok bool)
 	// SessionTTLMin is the shortest time to live of a session. 0: the default.
 	SessionTTLMin time.Duration
+	// Space refuses writes when there is no room for them; nil: there always is.
+	Space Space
+	// Registered reports whether all that a registration names is registered already. Nil:
+	// nobody knows, and without space each is refused.
+	Registered func(r *model.Registration) bool
 }
 
 // DefaultHold covers a lost leader that only its timeout tells, twice over.
@@ -97,6 +106,12 @@ func (a *Apply) SetCARoots(ctx context.Context, who Caller, s *model.CARootSet) 
 	return index, err
 }
 
+// SetAutopilot replaces the configuration of autopilot.
+func (a *Apply) SetAutopilot(ctx context.Context, who Caller, s *model.AutopilotSet) error {
+	_, _, err := a.write(ctx, who, "", s)
+	return err
+}
+
 // ForwardedApply commits a command that another server's apply has encoded and sent
 // here because this server leads. Its permission is decided again: the sender's
 // word is not taken for it. Data is the encoded outcome.
@@ -108,7 +123,18 @@ func (a *Apply) ForwardedApply(ctx context.Context, token string, command []byte
 	if err := a.authorize(token, cmd.Op); err != nil {
 		return 0, nil, err
 	}
-	return a.commit(ctx, cmd.Op, command)
+	return a.commit(ctx, cmd.Op, "", command) // its word on its source is not taken either
+}
+
+// RelayedApply is ForwardedApply for client agents, which don't know who leads: if
+// this server does not, it asks the one that does, once. Permission is decided where
+// the command is committed.
+func (a *Apply) RelayedApply(ctx context.Context, token string, command []byte) (index uint64, data []byte, err error) {
+	index, data, err = a.ForwardedApply(ctx, token, command)
+	if model.KindOf(err) == model.KindNotLeader {
+		return a.cfg.Forwarder.Forward(ctx, token, "", command)
+	}
+	return index, data, err
 }
 
 func (a *Apply) write(ctx context.Context, who Caller, dc string, op any) (index uint64, data []byte, err error) {
@@ -133,23 +159,46 @@ func (a *Apply) write(ctx context.Context, who Caller, dc string, op any) (index
 	defer cancel()
 	backoff := retry.Backoff{Min: 10 * time.Millisecond, Max: 250 * time.Millisecond, Jitter: 0.5}
 	for {
-		index, data, err := a.commit(ctx, op, command)
+		changed := a.leaderChanged()
+		index, data, err := a.commit(ctx, op, who.Source, command)
 		if model.KindOf(err) == model.KindNotLeader {
 			index, data, err = a.cfg.Forwarder.Forward(ctx, who.Token, who.Source, command)
 		}
 		if !repeatable(err) {
 			return index, data, err
 		}
-		if !backoff.Wait(ctx) {
+		if !waitFor(ctx, changed, backoff.Next()) {
 			return 0, nil, err
 		}
 	}
 }
 
+func (a *Apply) leaderChanged() <-chan struct{} {
+	if a.cfg.LeaderChanged == nil {
+		return nil
+	}
+	return a.cfg.LeaderChanged()
+}
+
+// waitFor waits for the signal, but no longer than a pause; false if ctx ends first.
+func waitFor(ctx context.Context, signal <-chan struct{}, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-signal:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
 // commit has an operation done here, which only the leader can.
-func (a *Apply) commit(ctx context.Context, op any, command []byte) (uint64, []byte, error) {
+func (a *Apply) commit(ctx context.Context, op any, source string, command []byte) (uint64, []byte, error) {
 	if r, ok := op.(*model.SessionRenewal); ok {
 		return a.renewHere(ctx, r)
+	}
+	if err := a.admit(op, source, len(command)); err != nil {
+		return 0, nil, err
 	}
 	res, err := a.cfg.Committer.Commit(ctx, command)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 
 // private makes an answer for one caller: the items that the question asks for, of
 // these the ones that the caller may see, ordered by nearness. In this order.
-func (l *Lookup) private(c *view.Content, r *Request, auth acl.Authorizer) (any, int, error) {
+func (l *Lookup) private(c *view.Content, e *view.Encoder, v *view.Variant, auth acl.Authorizer) (any, int, error) {
 	items := c.Items
-	if r.Variant != nil && r.Variant.Select != nil {
-		selected, err := r.Variant.Select(items)
+	if v != nil && v.Select != nil {
+		selected, err := v.Select(items)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -27,10 +27,10 @@ func (l *Lookup) private(c *view.Content, r *Request, auth acl.Authorizer) (any,
 			permitted = append(permitted, item)
 		}
 	}
-	if r.Variant != nil && r.Variant.Sort != nil {
-		r.Variant.Sort(permitted)
+	if v != nil && v.Sort != nil {
+		v.Sort(permitted)
 	}
-	return r.Encoder.Assemble(permitted), len(permitted), nil
+	return e.Assemble(permitted), len(permitted), nil
 }
 
 // keepable tells whether a variant's frame depends on nothing but the items, so

@@ -14,18 +14,21 @@ import (
 // Config is what a Lookup works with. Hub, Leader and Resolve are needed; zero
 // durations stand for the defaults.
 type Config struct {
-	Hub        *view.Hub
-	Leader     LeaderInfo
-	Resolve    func(token string) (acl.Authorizer, error)
-	Datacenter string
-	Node       string  // the own node: what near=_agent means
-	Catalog    Catalog // nil: node metadata of checks, and services by instance, can't be asked for
+	Hub    *view.Hub
+	Leader LeaderInfo
+	// LeaderChanged returns a channel that is closed when another leader, or none, is
+	// known than at the call: who waits for a leader asks again at once. Nil: now and then.
+	LeaderChanged func() <-chan struct{}
+	Resolve       func(token string) (acl.Authorizer, error)
+	Datacenter    string
+	Node          string  // the own node: what near=_agent means
+	Catalog       Catalog // nil: node metadata of checks, and services by instance, can't be asked for
 
 	// Reader is for transactions; nil where none are asked for.
 	Reader Reader
 
-	// Ready reports whether the local state may be shown at all. Nil: always.
-	Ready func() bool
+	// Remote answers what this agent has no state for; nil on servers.
+	Remote Remote
 	// Distance is the estimated round-trip time between two nodes, false if it is
 	// not known. Nil: never known.
 	Distance func(from, to string) (time.Duration, bool)
@@ -56,10 +59,19 @@ type LeaderInfo interface {
 	IsLeader() bool
 	// LastContact is the age of the last word from the leader, 0 on the leader.
 	LastContact() time.Duration
-	// ReadIndex asks the leader for the index of a topic in its state; consistent
-	// makes it verify its leadership with a majority first. Failures that another try
-	// may cure have the kinds NotLeader, NoLeader or Unavailable.
-	ReadIndex(ctx context.Context, t model.Topic, consistent bool) (uint64, error)
+	// ReadTopic asks the leader for a topic of which this server has the index have;
+	// consistent makes the leader verify that it is one with a majority first. Failures
+	// that another try may cure have the kinds NotLeader, NoLeader or Unavailable.
+	ReadTopic(ctx context.Context, t model.Topic, have uint64, consistent bool) (TopicState, error)
+}
+
+// TopicState is a topic at the leader.
+type TopicState struct {
+	Index uint64
+	// Items are what is in it, if Whole is set: the leader leaves out what the asker
+	// has already or what is too much to send.
+	Items []any
+	Whole bool
 }
 
 // Catalog answers what items alone don't tell.
@@ -72,6 +84,7 @@ type Catalog interface {
 type Lookup struct {
 	config   Config
 	prepared cache
+	rounds   rounds
 	jitter   func(limit time.Duration) time.Duration // replaced by tests
 }
 
@@ -104,10 +117,6 @@ func (l *Lookup) Find(ctx context.Context, r *Request, a *Answer) error {
 		rec.Add("source", "no path to datacenter")
 		return model.Errorf(model.KindNoPath, "No path to datacenter")
 	}
-	if l.config.Ready != nil && !l.config.Ready() {
-		rec.Add("source", "agent is not synchronized")
-		return model.Errorf(model.KindUnavailable, "Agent has not synchronized with the servers yet")
-	}
 	auth, err := l.config.Resolve(r.Token)
 	if err != nil {
 		rec.Add("permission", "token refused")
@@ -118,30 +127,62 @@ func (l *Lookup) Find(ctx context.Context, r *Request, a *Answer) error {
 		rec.Addf("permission", "everything of the topic: %t", shared)
 	}
 
-	content, contact, err := l.source(ctx, r, rec)
+	f, err := l.newest(ctx, r, rec)
 	if err != nil {
 		return err
 	}
-	if r.MinIndex > 0 && content.Index <= r.MinIndex {
-		content = l.wait(ctx, r, rec)
-		contact = l.config.Leader.LastContact() // as old as that it may be now
-	}
-	if shared && keepable(r.Topic.Kind, r.Variant) {
-		a.Frame, a.Count, err = content.Frame(r.Encoder, r.Variant)
-	} else {
-		a.Frame, a.Count, err = l.private(content, r, auth)
-	}
-	if err != nil {
-		rec.Add("frame", "failed")
+	if err := l.frame(&f, r, auth, shared, a); err != nil {
 		return err // its text is for the client as it is
 	}
 	if rec != nil {
-		rec.Addf("frame", "%d items by %s, shared: %t", a.Count, r.Encoder.Name, shared && keepable(r.Topic.Kind, r.Variant))
+		rec.Addf("frame", "%d items by %s, shared: %t", a.Count, r.Encoder.Name, !f.selected && shared && keepable(r.Topic.Kind, r.Variant))
 	}
-	a.Index = content.Index
-	a.KnownLeader = l.config.Leader.Known()
-	a.LastContact = contact
+	a.Index, a.KnownLeader, a.LastContact, a.Cached = f.content.Index, f.known, f.contact, f.cached
 	return nil
+}
+
+// found is what a request is answered from.
+type found struct {
+	content *view.Content
+	contact time.Duration // how old it may be
+	known   bool          // whoever had it knows a leader
+	cached  bool          // a client agent had it
+	// selected contents were made for this request: they hold only what its question
+	// asks for and its token may see.
+	selected bool
+}
+
+// newest finds the content that the request's mode asks for, once its index has
+// passed the one to wait for.
+func (l *Lookup) newest(ctx context.Context, r *Request, rec *trace.Recorder) (found, error) {
+	if l.config.Remote != nil {
+		return l.remote(ctx, r, rec)
+	}
+	var f found
+	var err error
+	if f.content, f.contact, err = l.source(ctx, r, rec); err != nil {
+		return f, err
+	}
+	if r.MinIndex > 0 && f.content.Index <= r.MinIndex {
+		f.content = l.wait(ctx, r, rec)
+		f.contact = l.config.Leader.LastContact() // as old as that it may be now
+	}
+	f.known = l.config.Leader.Known()
+	return f, nil
+}
+
+// frame fills in the answer's frame.
+func (l *Lookup) frame(f *found, r *Request, auth acl.Authorizer, shared bool, a *Answer) (err error) {
+	v := r.Variant
+	if f.selected && v != nil {
+		v = &view.Variant{Private: true, Sort: v.Sort} // the rest was done where it was found
+	}
+	if shared && keepable(r.Topic.Kind, v) {
+		a.Frame, a.Count, err = f.content.Frame(r.Encoder, v)
+		return err
+	}
+	a.Frame, a.Count, err = l.private(f.content, r.Encoder, v, auth)
+	return err
 }
 
 // wait lets a blocking query wait on the local view.

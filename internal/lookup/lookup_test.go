@@ -67,7 +67,8 @@ type leader struct {
 	self    bool
 	contact time.Duration
 	index   uint64
-	errs    []error // answers of ReadIndex before the index
+	items   []any   // at that index, sent to those who have less
+	errs    []error // answers of ReadTopic before the index
 	asked   []string
 }
 
@@ -86,16 +87,19 @@ func (l *leader) set(known bool) {
 func (l *leader) IsLeader() bool             { return l.self }
 func (l *leader) LastContact() time.Duration { return l.contact }
 
-func (l *leader) ReadIndex(_ context.Context, t model.Topic, consistent bool) (uint64, error) {
+func (l *leader) ReadTopic(_ context.Context, t model.Topic, have uint64, consistent bool) (TopicState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked = append(l.asked, fmt.Sprintf("%s %t", t.Name, consistent))
 	if len(l.errs) > 0 {
 		err := l.errs[0]
 		l.errs = l.errs[1:]
-		return 0, err
+		return TopicState{}, err
 	}
-	return l.index, nil
+	if l.index > have && l.items != nil {
+		return TopicState{Index: l.index, Items: l.items, Whole: true}, nil
+	}
+	return TopicState{Index: l.index}, nil
 }
 
 // plain joins what the items are called.
@@ -235,10 +239,6 @@ func TestRefusals(t *testing.T) {
 	f := newFixture()
 	_, err := f.Do(t.Context(), &Request{Topic: web, Encoder: plain, Datacenter: "nowhere"})
 	wantError(t, err, model.KindNoPath, "No path to datacenter")
-
-	f = newFixture(func(c *Config) { c.Ready = func() bool { return false } })
-	_, err = f.Do(t.Context(), &Request{Topic: web, Encoder: plain, Mode: ModeStale})
-	wantError(t, err, model.KindUnavailable, "Agent has not synchronized with the servers yet")
 
 	denied := model.Errorf(model.KindDenied, "ACL not found")
 	f = newFixture(func(c *Config) { c.Resolve = func(string) (acl.Authorizer, error) { return nil, denied } })

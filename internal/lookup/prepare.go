@@ -33,7 +33,7 @@ func (l *Lookup) Prepare(enc *view.Encoder, q Question) (*view.Variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &view.Variant{Key: string(key), Select: s.apply, Outside: len(q.NodeMeta) > 0}
+	v := &view.Variant{Key: string(key), Select: s.apply, Outside: len(q.NodeMeta) > 0, Question: cloneQuestion(&q)}
 	if q.Near != "" {
 		v.Private = true
 		v.Sort = l.nearest(q.Near)
@@ -43,6 +43,17 @@ func (l *Lookup) Prepare(enc *view.Encoder, q Question) (*view.Variant, error) {
 		return v, nil
 	}
 	return l.prepared.add(enc, v), nil
+}
+
+// cloneQuestion keeps a question beyond the buffers that its parts may be in.
+func cloneQuestion(q *Question) *Question {
+	c := *q
+	c.Tags = foldTags(q.Tags)
+	for i, tag := range c.Tags {
+		c.Tags[i] = strings.Clone(tag)
+	}
+	c.NodeMeta, c.Filter, c.Near = cloneMeta(q.NodeMeta), strings.Clone(q.Filter), strings.Clone(q.Near)
+	return &c
 }
 
 // appendKey writes a question so that questions with the same answer have the same

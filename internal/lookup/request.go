@@ -35,6 +35,8 @@ type Request struct {
 	Token      string // secret as the caller sent it, may be empty
 	Mode       Mode
 	MaxStale   time.Duration // with ModeStale: 0 is no bound
+	Cached     bool          // a client agent's view will do; servers need no cache
+	AtOnce     bool          // fail with ErrNotHere rather than wait for another agent; for stale reads
 	MinIndex   uint64        // answer once the topic's index has passed this; 0: at once
 	Wait       time.Duration // bound for MinIndex; 0: the default; capped and jittered by lookup
 
@@ -49,4 +51,5 @@ type Answer struct {
 	Index       uint64
 	KnownLeader bool
 	LastContact time.Duration
+	Cached      bool // a client agent answered from its own view
 }

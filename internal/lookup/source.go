@@ -10,8 +10,9 @@ import (
 )
 
 // source returns the content to answer from, as new as the request's mode asks
-// for, and how old it may be. Data always comes from the local view; the leader is
-// asked only for an index that the view must have reached.
+// for, and how old it may be. Data comes from the local view; the leader is asked
+// for the index that the view must have reached, and for what is in the topic where
+// it has not.
 func (l *Lookup) source(ctx context.Context, r *Request, rec *trace.Recorder) (*view.Content, time.Duration, error) {
 	if r.Mode == ModeStale {
 		contact := l.config.Leader.LastContact()
@@ -27,17 +28,27 @@ func (l *Lookup) source(ctx context.Context, r *Request, rec *trace.Recorder) (*
 		rec.Add("source", "local view, as leader with a lease")
 		return l.config.Hub.Content(r.Topic), 0, nil
 	}
-	index, err := l.readIndex(ctx, r.Topic, r.Mode == ModeConsistent)
+	have := l.config.Hub.Content(r.Topic)
+	t, err := l.readTopic(ctx, r.Topic, have.Index, r.Mode == ModeConsistent)
 	if err != nil {
 		if rec != nil {
 			rec.Addf("source", "leader: %s", err)
 		}
 		return nil, 0, err
 	}
-	if rec != nil {
-		rec.Addf("source", "local view, at the leader's index %d", index)
+	if have.Index < t.Index {
+		have = l.config.Hub.Content(r.Topic) // it may have come in the meantime
 	}
-	content, err := l.catchUp(ctx, r.Topic, index)
+	if have.Index < t.Index && t.Whole {
+		if rec != nil {
+			rec.Addf("source", "the leader's items at index %d, local view has %d", t.Index, have.Index)
+		}
+		return view.NewContent(r.Topic, t.Items, t.Index), 0, nil
+	}
+	if rec != nil {
+		rec.Addf("source", "local view, at the leader's index %d", t.Index)
+	}
+	content, err := l.catchUp(ctx, r.Topic, t.Index)
 	return content, 0, err
 }
 
@@ -45,28 +56,29 @@ func (l *Lookup) source(ctx context.Context, r *Request, rec *trace.Recorder) (*
 // takes 25 to 40 ms where it goes fast (prototypes.md 1).
 const firstPause = 10 * time.Millisecond
 
-// readIndex asks the leader, and holds the caller over an election: readers should
+// readTopic asks the leader, and holds the caller over an election: readers should
 // not notice one. When the leader has been gone for longer than that, everybody
 // is told at once.
-func (l *Lookup) readIndex(ctx context.Context, t model.Topic, consistent bool) (uint64, error) {
+func (l *Lookup) readTopic(ctx context.Context, t model.Topic, have uint64, consistent bool) (TopicState, error) {
 	leader := l.config.Leader
 	deadline := time.Now().Add(l.config.Hold)
 	for pause := firstPause; ; pause = min(2*pause, 20*firstPause) {
-		var index uint64
+		var state TopicState
 		err := model.Errorf(model.KindNoLeader, "No cluster leader")
+		changed := l.leaderChanged()
 		known := leader.Known()
 		if known {
-			index, err = leader.ReadIndex(ctx, t, consistent)
+			state, err = leader.ReadTopic(ctx, t, have, consistent)
 		}
 		if err == nil || !passing(err) {
-			return index, err
+			return state, err
 		}
 		pause += l.jitter(pause / 2)
 		if !known && leader.LastContact() > l.config.Hold || time.Now().Add(pause).After(deadline) {
-			return 0, err
+			return state, err
 		}
-		if !sleep(ctx, pause) {
-			return 0, err
+		if !await(ctx, changed, pause) {
+			return state, err
 		}
 	}
 }
@@ -80,10 +92,23 @@ func passing(err error) bool {
 	return false
 }
 
-func sleep(ctx context.Context, d time.Duration) bool {
+// leaderChanged is the signal on which to try again before the pause is over.
+func (l *Lookup) leaderChanged() <-chan struct{} {
+	if l.config.LeaderChanged == nil {
+		return nil
+	}
+	return l.config.LeaderChanged()
+}
+
+func sleep(ctx context.Context, d time.Duration) bool { return await(ctx, nil, d) }
+
+// await sleeps until a signal.
+func await(ctx context.Context, signal <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
+	case <-signal:
+		return true
 	case <-timer.C:
 		return true
 	case <-ctx.Done():

@@ -59,6 +59,25 @@ func TestCatchUp(t *testing.T) {
 	})
 }
 
+// A follower that lags answers with what the leader sent.
+func TestLeaderSendsItems(t *testing.T) {
+	f := newFixture()
+	f.leader.self, f.leader.index = false, 11
+	f.leader.items = f.store.topics[web].values[1:2]
+	v, err := f.Prepare(plain, Question{Tags: []string{"v1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := mustDo(t, f, Request{Topic: web})
+	if a.Frame != "web-2" || a.Index != 11 {
+		t.Errorf("got %+v", a)
+	}
+	f.leader.items = []any{}
+	if a = mustDo(t, f, Request{Topic: web, Variant: v}); a.Count != 0 || a.Index != 11 {
+		t.Errorf("got %+v", a)
+	}
+}
+
 // The index of what doesn't exist rises without waking anybody.
 func TestCatchUpWithoutWakeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -180,6 +199,28 @@ func TestBlockingAsksTheLeaderOnce(t *testing.T) {
 		a := mustDo(t, f, Request{Topic: web, MinIndex: 11})
 		if a.Index != 12 || a.KnownLeader || len(f.leader.asked) != 1 {
 			t.Errorf("got %+v, asked %q", a, f.leader.asked)
+		}
+	})
+}
+
+// Who waits for a leader asks again when there is one, not when the pause ends.
+func TestNewLeaderEndsThePause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		f.leader.self, f.leader.known, f.leader.index = false, false, 10
+		changed := make(chan struct{})
+		f.Lookup.config.LeaderChanged = func() <-chan struct{} { return changed }
+		start := time.Now()
+		go func() {
+			time.Sleep(time.Second) // by then the pauses are 200 ms and more
+			f.leader.set(true)
+			close(changed)
+		}()
+		if a := mustDo(t, f, Request{Topic: web}); a.Count != 3 {
+			t.Errorf("got %+v", a)
+		}
+		if d := time.Since(start); d != time.Second {
+			t.Errorf("took %s", d)
 		}
 	})
 }

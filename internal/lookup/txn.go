@@ -2,6 +2,7 @@ package lookup
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/muster-discovery/muster/internal/acl"
@@ -60,10 +61,11 @@ func (l *Lookup) reach(ctx context.Context, r *Request) (contact time.Duration, 
 	if r.Mode != ModeConsistent && l.config.Leader.IsLeader() {
 		return 0, nil
 	}
-	index, err := l.readIndex(ctx, model.Topic{Kind: model.TopicState}, r.Mode == ModeConsistent)
+	state, err := l.readTopic(ctx, model.Topic{Kind: model.TopicState}, math.MaxUint64, r.Mode == ModeConsistent)
 	if err != nil {
 		return 0, err
 	}
+	index := state.Index
 	deadline := time.Now().Add(l.config.CatchUp)
 	for pause := time.Millisecond; l.config.Reader.Index() < index; pause = min(2*pause, recheck) {
 		if !time.Now().Before(deadline) {

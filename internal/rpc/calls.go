@@ -12,35 +12,26 @@ import (
 	"github.com/muster-discovery/muster/internal/rpc/rpcpb"
 )
 
+// maxAnswer bounds what a client agent takes at once: it is held in memory.
+const maxAnswer = 256 << 20
+
 // maxCommand leaves room for the rest of the message.
 const maxCommand = maxMessage - 64<<10
 
 // Forward hands an encoded command to a server, the leader as far as the caller
-// knows, and returns the index that it got and the outcome's bytes. Errors are *model.Error: the ones
-// that the leader made, unchanged; Unavailable if the command was not sent;
-// Uncertain if it was, and no answer came.
-func (p *Pool) Forward(ctx context.Context, serverID, token string, command []byte) (index uint64, data []byte, err error) {
+// knows, and returns the index that it got and the outcome's bytes. With relay any
+// server will do: it hands the command on. Errors are *model.Error: the ones that
+// the leader made, unchanged; Unavailable if the command was not sent; Uncertain if
+// it was, and no answer came.
+func (p *Pool) Forward(ctx context.Context, serverID, token string, command []byte, relay bool) (index uint64, data []byte, err error) {
 	if len(command) > maxCommand {
 		return 0, nil, model.Errorf(model.KindTooLarge, "the command has %d bytes, at most %d can be forwarded to the leader", len(command), maxCommand)
 	}
-	req := &rpcpb.ForwardRequest{Datacenter: p.cfg.Datacenter, Token: token, Command: command, From: p.cfg.NodeName}
+	req := &rpcpb.ForwardRequest{Datacenter: p.cfg.Datacenter, Token: token, Command: command, From: p.cfg.NodeName, Relay: relay}
 	reply, err := call(ctx, p, serverID, "Forward", false, func(ctx context.Context, c rpcpb.ServerClient, opt grpc.CallOption) (*rpcpb.ForwardReply, error) {
 		return c.Forward(ctx, req, opt)
 	})
 	return reply.GetIndex(), reply.GetData(), err
-}
-
-// ReadIndex asks a server, the leader as far as the caller knows, for the index
-// of a topic; with consistent it verifies its leadership first. Errors are as
-// Forward's, never Uncertain.
-func (p *Pool) ReadIndex(ctx context.Context, serverID string, topic model.Topic, consistent bool) (uint64, error) {
-	req := &rpcpb.ReadIndexRequest{
-		Datacenter: p.cfg.Datacenter, TopicKind: uint32(topic.Kind), TopicName: []byte(topic.Name), Consistent: consistent,
-	}
-	reply, err := call(ctx, p, serverID, "ReadIndex", true, func(ctx context.Context, c rpcpb.ServerClient, opt grpc.CallOption) (*rpcpb.ReadIndexReply, error) {
-		return c.ReadIndex(ctx, req, opt)
-	})
-	return reply.GetTopicIndex(), err
 }
 
 // Identity is who a server says it is.
@@ -89,19 +80,30 @@ type reply interface{ GetError() *rpcpb.Error }
 // mayRepeat says that the call changes nothing.
 func call[R any](ctx context.Context, p *Pool, serverID, method string, mayRepeat bool,
 	do func(context.Context, rpcpb.ServerClient, grpc.CallOption) (R, error)) (r R, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.CallTimeout)
+	defer cancel()
+	return callFor(ctx, p, serverID, method, mayRepeat, do)
+}
+
+// callFor is call with the deadline left to the caller.
+func callFor[R any](ctx context.Context, p *Pool, serverID, method string, mayRepeat bool,
+	do func(context.Context, rpcpb.ServerClient, grpc.CallOption) (R, error)) (r R, err error) {
 	start, result := time.Now(), "ok"
 	defer func() {
 		p.m.calls.WithLabelValues(method, result).Inc()
 		p.m.seconds.WithLabelValues(method).Observe(time.Since(start).Seconds())
 	}()
+	if p.cfg.Admit != nil {
+		if err := p.cfg.Admit(); err != nil {
+			result = "limited"
+			return r, err
+		}
+	}
 	conn, err := p.conn(serverID)
 	if err != nil {
 		result = "not_sent"
 		return r, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-
 	// gRPC fills in the peer once the request was handed to a connection: without
 	// it the request can't have left this process.
 	var to peer.Peer

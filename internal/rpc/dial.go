@@ -8,6 +8,8 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"github.com/muster-discovery/muster/internal/model"
 )
 
 // dialTimeout bounds a dial with its preamble where the caller sets no deadline.
@@ -77,6 +79,9 @@ func greet(conn net.Conn, kind Kind) error {
 	n, err := io.ReadFull(conn, answer)
 	got, _, parseErr := parsePreamble(answer[:n])
 	switch {
+	case err == nil && answer[n-1] == refused && string(answer[:n-1]) == magic:
+		reason, _ := io.ReadAll(io.LimitReader(conn, maxReason))
+		return fmt.Errorf("the connection was refused: %w", &model.Error{Kind: model.KindLimit, Text: string(reason)})
 	case n > 0 && (parseErr != nil || err == nil && got != kind):
 		return fmt.Errorf("the answer %q is not a Muster server's: check the address, Muster and Consul servers can't share a cluster", answer[:n])
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):

@@ -44,9 +44,30 @@ func (e *transportError) callError(mayRepeat bool) error {
 		// It never reached a handler, and repeating won't help.
 		return &model.Error{Kind: model.KindInternal, Text: e.Error()}
 	case e.sent && !mayRepeat:
-		return &model.Error{Kind: model.KindUncertain, Text: e.Error() + "; the write may or may not have been carried out"}
+		return e.unanswered(&model.Error{Kind: model.KindUncertain, Text: e.Error() + "; the write may or may not have been carried out"})
 	}
-	return &model.Error{Kind: model.KindUnavailable, Text: e.Error()}
+	return e.unanswered(&model.Error{Kind: model.KindUnavailable, Text: e.Error()})
+}
+
+// unanswered marks errors that are the server's or the network's fault.
+func (e *transportError) unanswered(err *model.Error) error {
+	if errors.Is(e.cause, context.Canceled) {
+		return err
+	}
+	return &unansweredError{err}
+}
+
+// unansweredError is for calls to which the server gave no answer.
+type unansweredError struct{ err *model.Error }
+
+func (e *unansweredError) Error() string { return e.err.Text }
+func (e *unansweredError) Unwrap() error { return e.err }
+
+// Unanswered tells errors after which another server should be tried from those that
+// the server itself answered with.
+func Unanswered(err error) bool {
+	var e *unansweredError
+	return errors.As(err, &e)
 }
 
 // result is the metrics label.

@@ -48,7 +48,7 @@ func newMuxMetrics(reg prometheus.Registerer, p *pending) (*muxMetrics, error) {
 		}, []string{"kind"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_rpc_connections_refused_total",
-			Help: "Connections refused on the server port: foreign preamble, none in time, closed while silent to make room, or nobody to serve them.",
+			Help: "Connections refused on the server port: foreign preamble, none in time, closed while silent to make room, nobody to serve them, or over a limit.",
 		}, []string{"reason"}),
 	}
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -70,7 +70,7 @@ func newPoolMetrics(reg prometheus.Registerer) (*poolMetrics, error) {
 	m := &poolMetrics{
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_rpc_calls_total",
-			Help: "Calls to other servers, by method and result: ok, refused by the other side, not sent, or sent and not answered.",
+			Help: "Calls to other servers, by method and result: ok, refused by the other side, not sent, or sent and not answered, or held back by a limit of this agent.",
 		}, []string{"method", "result"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "muster_rpc_call_duration_seconds",

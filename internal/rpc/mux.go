@@ -17,9 +17,11 @@ import (
 )
 
 const (
-	// preambleTimeout is ample for four bytes; a Muster server sends them with
-	// its first packet.
-	preambleTimeout = 3 * time.Second
+	// defaultHandshake is ample for four bytes, which a Muster server sends with its
+	// first packet, and for what Wrap does.
+	defaultHandshake = 5 * time.Second
+	// refusedHandshake is how long a connection that is refused may take to hear so.
+	refusedHandshake = 250 * time.Millisecond
 	// maxPending bounds connections whose preamble is outstanding. Beyond it the
 	// one that has been silent for longest is closed: an honest one is hardly
 	// ever that.
@@ -34,10 +36,15 @@ type MuxConfig struct {
 	// Advertise is the address under which other servers reach this one; empty:
 	// the one listened on.
 	Advertise string
-	Wrap      Wrap    // around accepted connections; nil: plain
-	Dialer    *Dialer // for Raft's connections; nil: a plain one
-	Logger    *slog.Logger
-	Registry  prometheus.Registerer
+	Wrap      Wrap // around accepted connections; nil: plain
+	// HandshakeTimeout bounds preamble and Wrap; 0: 5 s.
+	HandshakeTimeout time.Duration
+	// Admit decides on each connection and returns the one to use in its place; the text
+	// of its error is for the other side. Nil: all are admitted.
+	Admit    func(net.Conn) (net.Conn, error)
+	Dialer   *Dialer // for Raft's connections; nil: a plain one
+	Logger   *slog.Logger
+	Registry prometheus.Registerer
 	// Listener replaces the network, for tests; Addr is then only a name.
 	Listener net.Listener
 }
@@ -67,6 +74,9 @@ func Listen(cfg MuxConfig) (*Mux, error) {
 	cfg.Logger = cfg.Logger.With("component", "rpc")
 	if cfg.Dialer == nil {
 		cfg.Dialer = &Dialer{}
+	}
+	if cfg.HandshakeTimeout <= 0 {
+		cfg.HandshakeTimeout = defaultHandshake
 	}
 	ln, err := listen(cfg)
 	if err != nil {
@@ -124,7 +134,9 @@ func advertised(addr string, actual net.Addr) (net.Addr, error) {
 func (m *Mux) Addr() net.Addr { return m.addr }
 
 // Raft is the stream layer for Raft's network transport.
-func (m *Mux) Raft() raft.StreamLayer { return raftLayer{listener: m.kinds[KindRaft], dialer: m.cfg.Dialer} }
+func (m *Mux) Raft() raft.StreamLayer {
+	return raftLayer{listener: m.kinds[KindRaft], dialer: m.cfg.Dialer}
+}
 
 // Listener is where connections of a kind are accepted.
 func (m *Mux) Listener(k Kind) net.Listener { return m.kinds[k] }
@@ -169,28 +181,44 @@ func (m *Mux) acceptLoop() {
 
 // admit starts the handshake of an accepted connection.
 func (m *Mux) admit(conn net.Conn) {
+	var refusal error
+	if m.cfg.Admit != nil {
+		if admitted, err := m.cfg.Admit(conn); err != nil {
+			refusal = &refusedError{err}
+		} else {
+			conn = admitted
+		}
+	}
 	ticket, evicted := m.pending.add(conn)
 	if evicted {
 		m.m.refused.WithLabelValues("silent").Inc()
 	}
 	m.wg.Go(func() {
 		defer m.pending.remove(ticket)
-		if err := m.handshake(conn); err != nil {
+		if err := m.handshake(conn, refusal); err != nil {
 			_ = conn.Close()
 			m.refuse(conn.RemoteAddr(), err)
 		}
 	})
 }
 
-// handshake reads the preamble, answers it and passes the connection on.
-func (m *Mux) handshake(conn net.Conn) error {
-	deadline := time.Now().Add(preambleTimeout)
+// handshake reads the preamble, answers it and passes the connection on, unless it is
+// to be refused.
+func (m *Mux) handshake(conn net.Conn, refusal error) error {
+	deadline := time.Now().Add(m.cfg.HandshakeTimeout)
+	if refusal != nil {
+		deadline = time.Now().Add(refusedHandshake)
+	}
 	if err := conn.SetDeadline(deadline); err != nil {
 		return err
 	}
 	kind, err := readPreamble(conn)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case refusal != nil:
+		_, _ = conn.Write(refusalText(refusal)) // the reason is for the other side; it is closed anyway
+		return refusal
 	}
 	if _, err := conn.Write(preamble(kind)); err != nil {
 		return fmt.Errorf("answer preamble: %w", err)

@@ -132,7 +132,7 @@ func TestForeign(t *testing.T) {
 			t.Fatal(err)
 		}
 		begin := time.Now()
-		if b, err := io.ReadAll(silent); len(b) > 0 || err != nil || time.Since(begin) != preambleTimeout {
+		if b, err := io.ReadAll(silent); len(b) > 0 || err != nil || time.Since(begin) != defaultHandshake {
 			t.Errorf("a silent peer got %q, %v after %v", b, err, time.Since(begin))
 		}
 		text := log.String()
@@ -184,7 +184,7 @@ func TestSilentFlood(t *testing.T) {
 			t.Fatalf("honest connection: %v after %v", err, time.Since(begin))
 		}
 		_ = conn.Close()
-		time.Sleep(preambleTimeout + time.Second)
+		time.Sleep(defaultHandshake + time.Second)
 		if n := mux.pending.len(); n != 0 {
 			t.Errorf("%d pending after the time limit", n)
 		}
@@ -262,7 +262,7 @@ func TestNotServed(t *testing.T) {
 			}
 			conns = append(conns, conn)
 		}
-		time.Sleep(preambleTimeout + time.Second)
+		time.Sleep(defaultHandshake + time.Second)
 		if got, want := refusals(t, reg), "not_served 3"; got != want {
 			t.Errorf("counted %q, want %q", got, want)
 		}

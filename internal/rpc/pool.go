@@ -17,9 +17,7 @@ import (
 	"github.com/muster-discovery/muster/internal/model"
 )
 
-// callTimeout bounds calls whose context has no deadline. It is longer than an
-// election, so that a write can outlive one.
-const callTimeout = 10 * time.Second
+const defaultCallTimeout = 10 * time.Second
 
 // PoolConfig is what NewPool needs.
 type PoolConfig struct {
@@ -29,8 +27,13 @@ type PoolConfig struct {
 	Datacenter string
 	NodeName   string // the caller's, for the other side's log
 	Dialer     *Dialer
-	Logger     *slog.Logger
-	Registry   prometheus.Registerer
+	// Admit is asked before each call; nil: all are made.
+	Admit func() error
+	// CallTimeout bounds calls whose context has no deadline; 0: 10 s, which is longer
+	// than an election, so that a write can outlive one.
+	CallTimeout time.Duration
+	Logger      *slog.Logger
+	Registry    prometheus.Registerer
 }
 
 // Pool keeps connections to other servers, one to each, dialled when first used.
@@ -53,12 +56,18 @@ func NewPool(cfg PoolConfig) (*Pool, error) {
 	if cfg.Dialer == nil {
 		cfg.Dialer = &Dialer{}
 	}
+	if cfg.CallTimeout <= 0 {
+		cfg.CallTimeout = defaultCallTimeout
+	}
 	m, err := newPoolMetrics(cfg.Registry)
 	if err != nil {
 		return nil, err
 	}
 	return &Pool{cfg: cfg, m: m, conns: make(map[string]*grpc.ClientConn)}, nil
 }
+
+// Conn is the connection to a server, for services beyond this package's own calls.
+func (p *Pool) Conn(serverID string) (grpc.ClientConnInterface, error) { return p.conn(serverID) }
 
 // conn is the connection to a server, made if there is none. It does not dial.
 func (p *Pool) conn(serverID string) (*grpc.ClientConn, error) {

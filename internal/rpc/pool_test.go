@@ -32,7 +32,7 @@ func TestForward(t *testing.T) {
 		serve(t, mem.listen("addr-1"), handler{
 			forward: func(ctx context.Context, r *rpcpb.ForwardRequest) (*rpcpb.ForwardReply, error) {
 				got = r
-				if d, ok := ctx.Deadline(); !ok || time.Until(d) > callTimeout {
+				if d, ok := ctx.Deadline(); !ok || time.Until(d) > defaultCallTimeout {
 					t.Errorf("deadline %v %v", d, ok)
 				}
 				return &rpcpb.ForwardReply{Index: 42}, nil
@@ -45,16 +45,17 @@ func TestForward(t *testing.T) {
 			},
 		})
 		p := newPool(t, mem.dialer(), func(id string) (string, error) { return "addr-" + id, nil })
-		index, _, err := p.Forward(t.Context(), "1", "secret", []byte("cmd"))
+		index, _, err := p.Forward(t.Context(), "1", "secret", []byte("cmd"), false)
 		if index != 42 || err != nil {
 			t.Fatal(index, err)
 		}
 		if string(got.GetCommand()) != "cmd" || got.GetToken() != "secret" || got.GetDatacenter() != "dc1" || got.GetFrom() != "tester" {
 			t.Errorf("request %v", got)
 		}
-		index, err = p.ReadIndex(t.Context(), "1", model.Topic{Kind: model.TopicService, Name: "web"}, true)
-		if index != 7 || err != nil {
-			t.Error(index, err)
+		topics := []TopicQuestion{{model.Topic{Kind: model.TopicService, Name: "web"}, 3}, {model.Topic{Kind: model.TopicNodes}, 0}}
+		answers, err := p.ReadIndex(t.Context(), "1", topics, true)
+		if len(answers) != 1 || answers[0].Index != 7 || err != nil {
+			t.Error("a server that knows one topic:", answers, err)
 		}
 		if _, err := p.Identity(t.Context(), "1"); model.KindOf(err) != model.KindInternal || !strings.Contains(err.Error(), "upgrade") {
 			t.Errorf("a call that the server does not know: %v", err)
@@ -78,8 +79,8 @@ func TestErrorsTravel(t *testing.T) {
 		p := newPool(t, mem.dialer(), nil)
 		check := func(want model.Error) {
 			t.Helper()
-			_, _, forward := p.Forward(t.Context(), "s", "", nil)
-			_, read := p.ReadIndex(t.Context(), "s", model.Topic{}, false)
+			_, _, forward := p.Forward(t.Context(), "s", "", nil, false)
+			_, read := p.ReadIndex(t.Context(), "s", make([]TopicQuestion, 1), false)
 			for _, err := range []error{forward, read} {
 				var e *model.Error
 				if !errors.As(err, &e) || *e != want {
@@ -96,7 +97,7 @@ func TestErrorsTravel(t *testing.T) {
 		made = errors.New("plain")
 		check(model.Error{Kind: model.KindInternal, Text: "plain"})
 		made = nil
-		if _, _, err := p.Forward(t.Context(), "s", "", nil); err != nil {
+		if _, _, err := p.Forward(t.Context(), "s", "", nil, false); err != nil {
 			t.Error(err)
 		}
 	})
@@ -161,7 +162,7 @@ func TestTransportErrors(t *testing.T) {
 				if tt.deadline > 0 {
 					ctx = within(t, tt.deadline)
 				}
-				_, _, err := p.Forward(ctx, "s", "", []byte("x"))
+				_, _, err := p.Forward(ctx, "s", "", []byte("x"), false)
 				if model.KindOf(err) != tt.kind || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("kind %d, %v; want kind %d with %q", model.KindOf(err), err, tt.kind, tt.want)
 				}
@@ -178,7 +179,7 @@ func TestDeadlineBeforeConnect(t *testing.T) {
 		mem.listen("s") // nobody accepts
 		p := newPool(t, mem.dialer(), nil)
 		begin := time.Now()
-		_, _, err := p.Forward(within(t, time.Second), "s", "", nil)
+		_, _, err := p.Forward(within(t, time.Second), "s", "", nil, false)
 		if model.KindOf(err) != model.KindUnavailable || time.Since(begin) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
@@ -200,14 +201,14 @@ func TestReconnect(t *testing.T) {
 					defer mu.Unlock()
 					return addr, nil
 				})
-				if _, _, err := p.Forward(t.Context(), "s", "", nil); err != nil {
+				if _, _, err := p.Forward(t.Context(), "s", "", nil, false); err != nil {
 					t.Fatal(err)
 				}
 				s.stop()
 				begin := time.Now()
 				for time.Since(begin) < 20*time.Second {
 					before := time.Now()
-					if _, _, err := p.Forward(t.Context(), "s", "", nil); model.KindOf(err) != model.KindUnavailable {
+					if _, _, err := p.Forward(t.Context(), "s", "", nil, false); model.KindOf(err) != model.KindUnavailable {
 						t.Fatalf("while it is down: %v", err)
 					}
 					if d := time.Since(before); d > 100*time.Millisecond {
@@ -226,7 +227,7 @@ func TestReconnect(t *testing.T) {
 				}
 				begin = time.Now()
 				for {
-					_, _, err := p.Forward(t.Context(), "s", "", nil)
+					_, _, err := p.Forward(t.Context(), "s", "", nil, false)
 					if err == nil {
 						break
 					}
@@ -251,8 +252,8 @@ func TestNoDeadline(t *testing.T) {
 		}})
 		p := newPool(t, mem.dialer(), nil)
 		begin := time.Now()
-		_, _, err := p.Forward(context.Background(), "s", "", nil)
-		if model.KindOf(err) != model.KindUncertain || time.Since(begin) != callTimeout {
+		_, _, err := p.Forward(context.Background(), "s", "", nil, false)
+		if model.KindOf(err) != model.KindUncertain || time.Since(begin) != defaultCallTimeout {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
 		close(block)
@@ -278,7 +279,7 @@ func TestFrozenServer(t *testing.T) {
 		}
 		addr := "old"
 		p := newPool(t, d, func(string) (string, error) { return addr, nil })
-		if _, _, err := p.Forward(t.Context(), "s", "", nil); err != nil {
+		if _, _, err := p.Forward(t.Context(), "s", "", nil, false); err != nil {
 			t.Fatal(err)
 		}
 		serve(t, mem.listen("new"), counting())
@@ -286,7 +287,7 @@ func TestFrozenServer(t *testing.T) {
 		frozen.Store(true)
 		time.Sleep(keepaliveTime + keepaliveTimeout + time.Second)
 		begin := time.Now()
-		if _, _, err := p.Forward(t.Context(), "s", "", nil); err != nil || time.Since(begin) > time.Second {
+		if _, _, err := p.Forward(t.Context(), "s", "", nil, false); err != nil || time.Since(begin) > time.Second {
 			t.Errorf("after the keepalive: %v, %v", err, time.Since(begin))
 		}
 	})
@@ -312,10 +313,10 @@ func TestSizes(t *testing.T) {
 			return &rpcpb.ForwardReply{Index: uint64(len(r.GetCommand()))}, nil
 		}})
 		p := newPool(t, mem.dialer(), nil)
-		if n, _, err := p.Forward(t.Context(), "s", "", bytes.Repeat([]byte("x"), maxCommand)); n != maxCommand || err != nil {
+		if n, _, err := p.Forward(t.Context(), "s", "", bytes.Repeat([]byte("x"), maxCommand), false); n != maxCommand || err != nil {
 			t.Error(n, err)
 		}
-		if _, _, err := p.Forward(t.Context(), "s", "", make([]byte, maxCommand+1)); model.KindOf(err) != model.KindTooLarge {
+		if _, _, err := p.Forward(t.Context(), "s", "", make([]byte, maxCommand+1), false); model.KindOf(err) != model.KindTooLarge {
 			t.Error(err)
 		}
 	})
@@ -326,16 +327,16 @@ func TestClosedPool(t *testing.T) {
 		mem := newMemNet()
 		serve(t, mem.listen("s"), counting())
 		p := newPool(t, mem.dialer(), nil)
-		if _, _, err := p.Forward(t.Context(), "s", "", nil); err != nil {
+		if _, _, err := p.Forward(t.Context(), "s", "", nil, false); err != nil {
 			t.Fatal(err)
 		}
 		p.Remove("s")
 		p.Remove("never seen")
-		if n, _, err := p.Forward(t.Context(), "s", "", nil); n != 2 || err != nil {
+		if n, _, err := p.Forward(t.Context(), "s", "", nil, false); n != 2 || err != nil {
 			t.Error("after Remove:", n, err)
 		}
 		_ = p.Close()
-		if _, _, err := p.Forward(t.Context(), "s", "", nil); model.KindOf(err) != model.KindUnavailable {
+		if _, _, err := p.Forward(t.Context(), "s", "", nil, false); model.KindOf(err) != model.KindUnavailable {
 			t.Error("after Close:", err)
 		}
 	})
@@ -347,7 +348,7 @@ func BenchmarkForward(b *testing.B) {
 			s := serve(b, nil, counting())
 			p := newPool(b, nil, func(string) (string, error) { return s.mux.Addr().String(), nil })
 			command := make([]byte, 300)
-			if _, _, err := p.Forward(b.Context(), "s", "token", command); err != nil {
+			if _, _, err := p.Forward(b.Context(), "s", "token", command, false); err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
@@ -358,7 +359,7 @@ func BenchmarkForward(b *testing.B) {
 			for range callers {
 				wg.Go(func() {
 					for left.Add(-1) >= 0 {
-						if _, _, err := p.Forward(b.Context(), "s", "token", command); err != nil {
+						if _, _, err := p.Forward(b.Context(), "s", "token", command, false); err != nil {
 							b.Error(err)
 							return
 						}

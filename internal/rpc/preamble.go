@@ -27,6 +27,18 @@ const (
 	preambleLen = len(magic) + 1
 )
 
+// refused takes the place of the kind in the answer of a server that does not take the
+// connection. The reason follows until the end.
+const refused = '!'
+
+// maxReason bounds the reason.
+const maxReason = 512
+
+func refusalText(reason error) []byte {
+	text := append([]byte(magic), refused)
+	return append(text, reason.Error()[:min(len(reason.Error()), maxReason)]...)
+}
+
 func preamble(k Kind) []byte { return append([]byte(magic), byte(k)) }
 
 // foreignError says that the other side is not a Muster server.

@@ -19,6 +19,8 @@ const (
 	// maxStreams bounds the calls that one connection may have under way; each
 	// waits for a log append at most.
 	maxStreams = 4096
+	// maxHeaders bounds a call's headers; the largest is a token.
+	maxHeaders = 64 << 10
 	// window is the flow control window. A fixed one saves the pings with which
 	// gRPC would look for it.
 	window = 1 << 20
@@ -38,6 +40,7 @@ func NewServer(logger *slog.Logger) *grpc.Server {
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
 		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxHeaderListSize(maxHeaders),
 		grpc.InitialWindowSize(window),
 		grpc.InitialConnWindowSize(window),
 		grpc.ConnectionTimeout(dialTimeout),

@@ -3,7 +3,6 @@ package rpcapi
 import (
 	"context"
 	"errors"
-	"math"
 
 	"google.golang.org/grpc"
 
@@ -15,19 +14,24 @@ import (
 // RPCFormat is the version of rpcpb that this server speaks.
 const RPCFormat = 1
 
-// Applier is the write path for commands that another server forwarded. It
-// authorizes the token again and commits here or refuses: it never forwards, so
-// that two servers that take each other for the leader can't play ball. The
-// command is the callee's to keep. Calls may overlap.
+// Applier is the write path for commands that another agent forwarded. It
+// authorizes the token again. ForwardedApply commits here or refuses: it never
+// forwards, so that two servers that take each other for the leader can't play
+// ball. RelayedApply, for client agents, hands the command on to the leader once.
+// The command is the callee's to keep. Calls may overlap.
 type Applier interface {
 	ForwardedApply(ctx context.Context, token string, command []byte) (index uint64, data []byte, err error)
+	RelayedApply(ctx context.Context, token string, command []byte) (index uint64, data []byte, err error)
 }
 
-// Reader answers from which index on a topic may be served. It answers only if
-// this server is the leader; with consistent it verifies that with a majority.
-// Calls may overlap.
+// Reader is the read path for other agents. Calls may overlap.
 type Reader interface {
-	ReadIndex(ctx context.Context, topic model.Topic, consistent bool) (topicIndex uint64, err error)
+	// ReadIndex answers from which index on topics may be served, only if this
+	// server is the leader; with consistent it verifies that with a majority.
+	ReadIndex(ctx context.Context, topics []rpc.TopicQuestion, consistent bool) ([]rpc.TopicAnswer, error)
+	// Read answers a lookup: the head, and the encoded items in parts that fit a
+	// message each.
+	Read(ctx context.Context, q *rpc.Question) (head *rpc.Answer, parts [][]byte, err error)
 }
 
 // Identity is what this server says about itself.
@@ -61,22 +65,12 @@ func (s *Service) Forward(ctx context.Context, req *rpcpb.ForwardRequest) (*rpcp
 	if err := s.checkDatacenter(req.GetDatacenter()); err != nil {
 		return &rpcpb.ForwardReply{Error: rpcpb.FromError(err)}, nil
 	}
-	index, data, err := s.applier.ForwardedApply(ctx, req.GetToken(), req.GetCommand())
+	do := s.applier.ForwardedApply
+	if req.GetRelay() {
+		do = s.applier.RelayedApply
+	}
+	index, data, err := do(ctx, req.GetToken(), req.GetCommand())
 	return &rpcpb.ForwardReply{Index: index, Data: data, Error: rpcpb.FromError(ended(err, model.KindUncertain))}, nil
-}
-
-// ReadIndex implements rpcpb.ServerServer.
-func (s *Service) ReadIndex(ctx context.Context, req *rpcpb.ReadIndexRequest) (*rpcpb.ReadIndexReply, error) {
-	if err := s.checkDatacenter(req.GetDatacenter()); err != nil {
-		return &rpcpb.ReadIndexReply{Error: rpcpb.FromError(err)}, nil
-	}
-	if k := req.GetTopicKind(); k == 0 || k > math.MaxUint8 {
-		err := model.Errorf(model.KindInvalid, "unknown topic kind %d", k)
-		return &rpcpb.ReadIndexReply{Error: rpcpb.FromError(err)}, nil
-	}
-	topic := model.Topic{Kind: model.TopicKind(req.GetTopicKind()), Name: string(req.GetTopicName())}
-	index, err := s.reader.ReadIndex(ctx, topic, req.GetConsistent())
-	return &rpcpb.ReadIndexReply{TopicIndex: index, Error: rpcpb.FromError(ended(err, model.KindUnavailable))}, nil
 }
 
 // Identity implements rpcpb.ServerServer.

@@ -61,17 +61,17 @@ func TestVariantsAreBounded(t *testing.T) {
 		mustFrame(t, c, enc.Encoder, half(fmt.Sprint("v", i)))
 	}
 	mustFrame(t, c, enc.Encoder, nil) // has its place in any case
-	if n := len(*c.frames.Load()); n != maxVariants+1 {
+	if n := len(*c.frames.all.Load()); n != maxVariants+1 {
 		t.Fatalf("%d frames kept", n)
 	}
 	// A trim after which only one is used leaves that one.
-	c.trim()
+	c.frames.trim()
 	mustFrame(t, c, enc.Encoder, half("v3"))
-	c.trim()
+	c.frames.trim()
 	enc.counts()
 	mustFrame(t, c, enc.Encoder, half("v3"))
-	if _, made := enc.counts(); made != 0 || len(*c.frames.Load()) != 1 {
-		t.Errorf("%d made, %d kept after trim", made, len(*c.frames.Load()))
+	if _, made := enc.counts(); made != 0 || len(*c.frames.all.Load()) != 1 {
+		t.Errorf("%d made, %d kept after trim", made, len(*c.frames.all.Load()))
 	}
 }
 

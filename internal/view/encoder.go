@@ -10,6 +10,10 @@ type Encoder struct {
 	// Assemble makes the frame, once for each content and variant. The result is
 	// shared by all callers and must not be modified. It must not keep items.
 	Assemble func(items []*Item) any
+	// Changes makes the frame of a change: of the items to put in place and those to
+	// remove, which are as they were before. Nil: the encoder's topics are not
+	// streamed. The result is shared as Assemble's is.
+	Changes func(upsert, remove []*Item) any
 	// FilterValue gives the shape that filter expressions are evaluated on. Nil:
 	// the encoder's answers can't be filtered. For the list of services (items of
 	// type *model.ServiceSummary) the argument is each *model.Instance of the

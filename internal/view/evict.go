@@ -89,7 +89,10 @@ func (h *Hub) sweep() {
 			continue
 		}
 		if b := v.built.Load(); b != nil {
-			b.content.trim()
+			if b.content.frames.trim() == 0 {
+				b.content.dropFragments()
+			}
 		}
+		v.forget()
 	}
 }

@@ -34,6 +34,7 @@ type Hub struct {
 	prefixes *prefixes
 	epoch    atomic.Uint64 // restores so far
 	builds   atomic.Uint64
+	progress progress
 
 	mu   sync.Mutex // guards changes of views, and the fields below
 	all  []*live
@@ -49,7 +50,9 @@ func NewHub(src Source, c Config) *Hub {
 	if c.Idle <= 0 {
 		c.Idle = d.Idle
 	}
-	return &Hub{source: src, config: c, views: newTable(c.MaxViews / 2), prefixes: newPrefixes()}
+	h := &Hub{source: src, config: c, views: newTable(c.MaxViews / 2), prefixes: newPrefixes()}
+	h.progress.end(h.progress.begin(src)) // there is nobody yet to be told of what is there
+	return h
 }
 
 // Content returns the topic's content, with everything that was published before
@@ -91,7 +94,11 @@ func (h *Hub) Refresh(t model.Topic) *Content {
 // after a restore. A key stands for all its prefixes too. It marks views and leaves the
 // work to others: its cost is a map look-up for each topic, for keys a short search,
 // however many wait.
+//
+// Where the source is Ordered, calls must come in the order of the changes, and also,
+// without topics, for changes that touch none.
 func (h *Hub) Publish(topics []model.Topic) {
+	defer h.progress.end(h.progress.begin(h.source))
 	if topics != nil {
 		for _, t := range topics {
 			if v := h.views.find(t); v != nil {

@@ -40,6 +40,14 @@ type live struct {
 
 	signal  sync.Mutex
 	changed chan struct{} // closed when touched; nil if nobody waits yet
+	before  uint64        // up to this index nothing touched the view since the last build
+
+	ring      atomic.Pointer[ring] // recent changes; nil unless streamed lately
+	streamed  atomic.Bool          // since the last sweep
+	followed  atomic.Int64         // how many followers there are
+	waking    atomic.Bool          // they are about to be woken
+	following sync.Mutex
+	followers []*Follow // guarded by following
 }
 
 // built is a content with the value of touched that it is no older than.
@@ -85,9 +93,18 @@ func (v *live) build(h *Hub) *built {
 	if old == nil || !same || old.Index != max(index, 1) || old.epoch != epoch {
 		c = newContent(v.topic, items, index, epoch)
 	}
+	if r := v.ring.Load(); r != nil {
+		r.add(c, v.untouched())
+	}
 	b := &built{content: c, label: label}
 	v.built.Store(b)
 	return b
+}
+
+func (v *live) untouched() uint64 {
+	v.signal.Lock()
+	defer v.signal.Unlock()
+	return v.before
 }
 
 // touch marks the view stale and has its waiters woken. It is called by the
@@ -95,12 +112,18 @@ func (v *live) build(h *Hub) *built {
 // the channel itself: that costs time for each waiter.
 func (v *live) touch(h *Hub) {
 	v.signal.Lock()
+	if b := v.built.Load(); b != nil && b.label == v.touched.Load() {
+		v.before = h.progress.settled.Load()
+	}
 	v.touched.Add(1)
 	changed := v.changed
 	v.changed = nil
 	v.signal.Unlock()
 	if changed != nil {
 		go v.wake(h, changed)
+	}
+	if v.followed.Load() > 0 && v.waking.CompareAndSwap(false, true) {
+		go v.wakeFollowers(h)
 	}
 }
 

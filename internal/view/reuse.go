@@ -98,6 +98,16 @@ func order(a, b any) int {
 	return 0
 }
 
+// sameKey tells whether two values have the same key, spelled alike.
+func sameKey(a, b any) bool {
+	if order(a, b) != 0 {
+		return false
+	}
+	x, ok := a.(*model.Instance)
+	y, both := b.(*model.Instance)
+	return !ok || !both || x.Service.Node == y.Service.Node
+}
+
 // orderNames compares node names, whose case the catalog folds.
 func orderNames(a, b string) int {
 	if a == b {

@@ -85,6 +85,8 @@ type Variant struct {
 	// Sort, if set, puts the selected items into the order that the caller asked
 	// for; it may change its argument. Such a variant is private.
 	Sort func([]*Item)
+	// Question is what Select was made from, for sources that have others select.
+	Question any
 	// Outside tells that Select looks at a node's metadata, which some items (checks)
 	// don't carry: lookup then keeps no answer for topics of such items.
 	Outside bool

@@ -62,13 +62,13 @@ func (h *Hub) pin(t model.Topic) *live {
 	}
 }
 
-// unpin ends a wait. A view that nobody waits on and that holds nothing goes at
-// once: names that don't exist are without number.
+// unpin ends a wait. A view that nobody waits on, that holds nothing and never did
+// goes at once: names that don't exist are without number.
 func (h *Hub) unpin(v *live) {
 	if v.waiters.Add(-1) > 0 {
 		return
 	}
-	if b := v.built.Load(); b == nil || len(b.content.Items) == 0 {
+	if b := v.built.Load(); (b == nil || len(b.content.Items) == 0) && !v.remembers() {
 		h.mu.Lock()
 		h.evictLocked(v)
 		h.mu.Unlock()

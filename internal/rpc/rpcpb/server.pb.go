@@ -1,4 +1,4 @@
-// Messages and service between Muster's servers, and later its client agents.
+// Messages and service between Muster's agents.
 // Field numbers are never reused; a change that old servers can't ignore raises
 // rpc_format in IdentityReply.
 
@@ -94,6 +94,7 @@ type ForwardRequest struct {
 	Token         string                 `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`           // the caller's secret; the leader authorizes again
 	Command       []byte                 `protobuf:"bytes,3,opt,name=command,proto3" json:"command,omitempty"`       // as package fsm encodes it
 	From          string                 `protobuf:"bytes,4,opt,name=from,proto3" json:"from,omitempty"`             // name of the forwarding node
+	Relay         bool                   `protobuf:"varint,5,opt,name=relay,proto3" json:"relay,omitempty"`          // from a client agent: hand it on to the leader if need be
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -154,6 +155,13 @@ func (x *ForwardRequest) GetFrom() string {
 		return x.From
 	}
 	return ""
+}
+
+func (x *ForwardRequest) GetRelay() bool {
+	if x != nil {
+		return x.Relay
+	}
+	return false
 }
 
 type ForwardReply struct {
@@ -219,9 +227,10 @@ func (x *ForwardReply) GetData() []byte {
 type ReadIndexRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Datacenter    string                 `protobuf:"bytes,1,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
-	TopicKind     uint32                 `protobuf:"varint,2,opt,name=topic_kind,json=topicKind,proto3" json:"topic_kind,omitempty"` // model.TopicKind
+	TopicKind     uint32                 `protobuf:"varint,2,opt,name=topic_kind,json=topicKind,proto3" json:"topic_kind,omitempty"` // model.TopicKind; the first of topics, for servers that know only one
 	TopicName     []byte                 `protobuf:"bytes,3,opt,name=topic_name,json=topicName,proto3" json:"topic_name,omitempty"`  // names of keys are any bytes
 	Consistent    bool                   `protobuf:"varint,4,opt,name=consistent,proto3" json:"consistent,omitempty"`                // verify leadership with a majority
+	Topics        []*TopicQuestion       `protobuf:"bytes,5,rep,name=topics,proto3" json:"topics,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -284,20 +293,85 @@ func (x *ReadIndexRequest) GetConsistent() bool {
 	return false
 }
 
+func (x *ReadIndexRequest) GetTopics() []*TopicQuestion {
+	if x != nil {
+		return x.Topics
+	}
+	return nil
+}
+
+type TopicQuestion struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          uint32                 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Name          []byte                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Have          uint64                 `protobuf:"varint,3,opt,name=have,proto3" json:"have,omitempty"` // the index of what the asking server has
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopicQuestion) Reset() {
+	*x = TopicQuestion{}
+	mi := &file_server_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopicQuestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopicQuestion) ProtoMessage() {}
+
+func (x *TopicQuestion) ProtoReflect() protoreflect.Message {
+	mi := &file_server_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopicQuestion.ProtoReflect.Descriptor instead.
+func (*TopicQuestion) Descriptor() ([]byte, []int) {
+	return file_server_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *TopicQuestion) GetKind() uint32 {
+	if x != nil {
+		return x.Kind
+	}
+	return 0
+}
+
+func (x *TopicQuestion) GetName() []byte {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *TopicQuestion) GetHave() uint64 {
+	if x != nil {
+		return x.Have
+	}
+	return 0
+}
+
 type ReadIndexReply struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	TopicIndex uint64                 `protobuf:"varint,1,opt,name=topic_index,json=topicIndex,proto3" json:"topic_index,omitempty"`
-	Error      *Error                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
-	// How long ago the answering server last heard from a majority; 0 if it just
-	// has.
-	LastContactNanos int64 `protobuf:"varint,3,opt,name=last_contact_nanos,json=lastContactNanos,proto3" json:"last_contact_nanos,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TopicIndex    uint64                 `protobuf:"varint,1,opt,name=topic_index,json=topicIndex,proto3" json:"topic_index,omitempty"` // of the first topic
+	Error         *Error                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	Answers       []*TopicAnswer         `protobuf:"bytes,4,rep,name=answers,proto3" json:"answers,omitempty"` // as the topics were asked; none from a server that knows only one
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReadIndexReply) Reset() {
 	*x = ReadIndexReply{}
-	mi := &file_server_proto_msgTypes[4]
+	mi := &file_server_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -309,7 +383,7 @@ func (x *ReadIndexReply) String() string {
 func (*ReadIndexReply) ProtoMessage() {}
 
 func (x *ReadIndexReply) ProtoReflect() protoreflect.Message {
-	mi := &file_server_proto_msgTypes[4]
+	mi := &file_server_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -322,7 +396,7 @@ func (x *ReadIndexReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadIndexReply.ProtoReflect.Descriptor instead.
 func (*ReadIndexReply) Descriptor() ([]byte, []int) {
-	return file_server_proto_rawDescGZIP(), []int{4}
+	return file_server_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ReadIndexReply) GetTopicIndex() uint64 {
@@ -339,11 +413,378 @@ func (x *ReadIndexReply) GetError() *Error {
 	return nil
 }
 
-func (x *ReadIndexReply) GetLastContactNanos() int64 {
+func (x *ReadIndexReply) GetAnswers() []*TopicAnswer {
+	if x != nil {
+		return x.Answers
+	}
+	return nil
+}
+
+type TopicAnswer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Index uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// What is in the topic, as package fsm encodes items. Absent where the asking
+	// server has it, or where it is too much to send.
+	Items         []byte `protobuf:"bytes,2,opt,name=items,proto3,oneof" json:"items,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopicAnswer) Reset() {
+	*x = TopicAnswer{}
+	mi := &file_server_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopicAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopicAnswer) ProtoMessage() {}
+
+func (x *TopicAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_server_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopicAnswer.ProtoReflect.Descriptor instead.
+func (*TopicAnswer) Descriptor() ([]byte, []int) {
+	return file_server_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *TopicAnswer) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *TopicAnswer) GetItems() []byte {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+type ReadRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Datacenter    string                 `protobuf:"bytes,1,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
+	Token         string                 `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	TopicKind     uint32                 `protobuf:"varint,3,opt,name=topic_kind,json=topicKind,proto3" json:"topic_kind,omitempty"`
+	TopicName     []byte                 `protobuf:"bytes,4,opt,name=topic_name,json=topicName,proto3" json:"topic_name,omitempty"`
+	Encoder       string                 `protobuf:"bytes,5,opt,name=encoder,proto3" json:"encoder,omitempty"` // what the items are for: it gives filters their meaning
+	Question      *Question              `protobuf:"bytes,6,opt,name=question,proto3" json:"question,omitempty"`
+	Mode          uint32                 `protobuf:"varint,7,opt,name=mode,proto3" json:"mode,omitempty"` // lookup.Mode
+	MaxStaleNanos int64                  `protobuf:"varint,8,opt,name=max_stale_nanos,json=maxStaleNanos,proto3" json:"max_stale_nanos,omitempty"`
+	MinIndex      uint64                 `protobuf:"varint,9,opt,name=min_index,json=minIndex,proto3" json:"min_index,omitempty"` // wait until the index has passed this
+	WaitNanos     int64                  `protobuf:"varint,10,opt,name=wait_nanos,json=waitNanos,proto3" json:"wait_nanos,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadRequest) Reset() {
+	*x = ReadRequest{}
+	mi := &file_server_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadRequest) ProtoMessage() {}
+
+func (x *ReadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_server_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadRequest.ProtoReflect.Descriptor instead.
+func (*ReadRequest) Descriptor() ([]byte, []int) {
+	return file_server_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ReadRequest) GetDatacenter() string {
+	if x != nil {
+		return x.Datacenter
+	}
+	return ""
+}
+
+func (x *ReadRequest) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *ReadRequest) GetTopicKind() uint32 {
+	if x != nil {
+		return x.TopicKind
+	}
+	return 0
+}
+
+func (x *ReadRequest) GetTopicName() []byte {
+	if x != nil {
+		return x.TopicName
+	}
+	return nil
+}
+
+func (x *ReadRequest) GetEncoder() string {
+	if x != nil {
+		return x.Encoder
+	}
+	return ""
+}
+
+func (x *ReadRequest) GetQuestion() *Question {
+	if x != nil {
+		return x.Question
+	}
+	return nil
+}
+
+func (x *ReadRequest) GetMode() uint32 {
+	if x != nil {
+		return x.Mode
+	}
+	return 0
+}
+
+func (x *ReadRequest) GetMaxStaleNanos() int64 {
+	if x != nil {
+		return x.MaxStaleNanos
+	}
+	return 0
+}
+
+func (x *ReadRequest) GetMinIndex() uint64 {
+	if x != nil {
+		return x.MinIndex
+	}
+	return 0
+}
+
+func (x *ReadRequest) GetWaitNanos() int64 {
+	if x != nil {
+		return x.WaitNanos
+	}
+	return 0
+}
+
+// Question is lookup's, less what is done by the agent.
+type Question struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Passing       bool                   `protobuf:"varint,1,opt,name=passing,proto3" json:"passing,omitempty"`
+	Healthy       bool                   `protobuf:"varint,2,opt,name=healthy,proto3" json:"healthy,omitempty"`
+	Tags          []string               `protobuf:"bytes,3,rep,name=tags,proto3" json:"tags,omitempty"`
+	NodeMeta      map[string]string      `protobuf:"bytes,4,rep,name=node_meta,json=nodeMeta,proto3" json:"node_meta,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Filter        string                 `protobuf:"bytes,5,opt,name=filter,proto3" json:"filter,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Question) Reset() {
+	*x = Question{}
+	mi := &file_server_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Question) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Question) ProtoMessage() {}
+
+func (x *Question) ProtoReflect() protoreflect.Message {
+	mi := &file_server_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Question.ProtoReflect.Descriptor instead.
+func (*Question) Descriptor() ([]byte, []int) {
+	return file_server_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Question) GetPassing() bool {
+	if x != nil {
+		return x.Passing
+	}
+	return false
+}
+
+func (x *Question) GetHealthy() bool {
+	if x != nil {
+		return x.Healthy
+	}
+	return false
+}
+
+func (x *Question) GetTags() []string {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
+func (x *Question) GetNodeMeta() map[string]string {
+	if x != nil {
+		return x.NodeMeta
+	}
+	return nil
+}
+
+func (x *Question) GetFilter() string {
+	if x != nil {
+		return x.Filter
+	}
+	return ""
+}
+
+type ReadReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Head          *ReadHead              `protobuf:"bytes,1,opt,name=head,proto3" json:"head,omitempty"`
+	Items         []byte                 `protobuf:"bytes,2,opt,name=items,proto3" json:"items,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadReply) Reset() {
+	*x = ReadReply{}
+	mi := &file_server_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadReply) ProtoMessage() {}
+
+func (x *ReadReply) ProtoReflect() protoreflect.Message {
+	mi := &file_server_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadReply.ProtoReflect.Descriptor instead.
+func (*ReadReply) Descriptor() ([]byte, []int) {
+	return file_server_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ReadReply) GetHead() *ReadHead {
+	if x != nil {
+		return x.Head
+	}
+	return nil
+}
+
+func (x *ReadReply) GetItems() []byte {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+type ReadHead struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Index            uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	KnownLeader      bool                   `protobuf:"varint,2,opt,name=known_leader,json=knownLeader,proto3" json:"known_leader,omitempty"`
+	LastContactNanos int64                  `protobuf:"varint,3,opt,name=last_contact_nanos,json=lastContactNanos,proto3" json:"last_contact_nanos,omitempty"`
+	Error            *Error                 `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ReadHead) Reset() {
+	*x = ReadHead{}
+	mi := &file_server_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadHead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadHead) ProtoMessage() {}
+
+func (x *ReadHead) ProtoReflect() protoreflect.Message {
+	mi := &file_server_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadHead.ProtoReflect.Descriptor instead.
+func (*ReadHead) Descriptor() ([]byte, []int) {
+	return file_server_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ReadHead) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *ReadHead) GetKnownLeader() bool {
+	if x != nil {
+		return x.KnownLeader
+	}
+	return false
+}
+
+func (x *ReadHead) GetLastContactNanos() int64 {
 	if x != nil {
 		return x.LastContactNanos
 	}
 	return 0
+}
+
+func (x *ReadHead) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
 }
 
 type IdentityRequest struct {
@@ -354,7 +795,7 @@ type IdentityRequest struct {
 
 func (x *IdentityRequest) Reset() {
 	*x = IdentityRequest{}
-	mi := &file_server_proto_msgTypes[5]
+	mi := &file_server_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -366,7 +807,7 @@ func (x *IdentityRequest) String() string {
 func (*IdentityRequest) ProtoMessage() {}
 
 func (x *IdentityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_server_proto_msgTypes[5]
+	mi := &file_server_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -379,7 +820,7 @@ func (x *IdentityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdentityRequest.ProtoReflect.Descriptor instead.
 func (*IdentityRequest) Descriptor() ([]byte, []int) {
-	return file_server_proto_rawDescGZIP(), []int{5}
+	return file_server_proto_rawDescGZIP(), []int{11}
 }
 
 type IdentityReply struct {
@@ -398,7 +839,7 @@ type IdentityReply struct {
 
 func (x *IdentityReply) Reset() {
 	*x = IdentityReply{}
-	mi := &file_server_proto_msgTypes[6]
+	mi := &file_server_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -410,7 +851,7 @@ func (x *IdentityReply) String() string {
 func (*IdentityReply) ProtoMessage() {}
 
 func (x *IdentityReply) ProtoReflect() protoreflect.Message {
-	mi := &file_server_proto_msgTypes[6]
+	mi := &file_server_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -423,7 +864,7 @@ func (x *IdentityReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdentityReply.ProtoReflect.Descriptor instead.
 func (*IdentityReply) Descriptor() ([]byte, []int) {
-	return file_server_proto_rawDescGZIP(), []int{6}
+	return file_server_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *IdentityReply) GetNodeId() string {
@@ -490,7 +931,7 @@ type ServerStatsRequest struct {
 
 func (x *ServerStatsRequest) Reset() {
 	*x = ServerStatsRequest{}
-	mi := &file_server_proto_msgTypes[7]
+	mi := &file_server_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -502,7 +943,7 @@ func (x *ServerStatsRequest) String() string {
 func (*ServerStatsRequest) ProtoMessage() {}
 
 func (x *ServerStatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_server_proto_msgTypes[7]
+	mi := &file_server_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -515,7 +956,7 @@ func (x *ServerStatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerStatsRequest.ProtoReflect.Descriptor instead.
 func (*ServerStatsRequest) Descriptor() ([]byte, []int) {
-	return file_server_proto_rawDescGZIP(), []int{7}
+	return file_server_proto_rawDescGZIP(), []int{13}
 }
 
 type ServerStatsReply struct {
@@ -529,7 +970,7 @@ type ServerStatsReply struct {
 
 func (x *ServerStatsReply) Reset() {
 	*x = ServerStatsReply{}
-	mi := &file_server_proto_msgTypes[8]
+	mi := &file_server_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -541,7 +982,7 @@ func (x *ServerStatsReply) String() string {
 func (*ServerStatsReply) ProtoMessage() {}
 
 func (x *ServerStatsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_server_proto_msgTypes[8]
+	mi := &file_server_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -554,7 +995,7 @@ func (x *ServerStatsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerStatsReply.ProtoReflect.Descriptor instead.
 func (*ServerStatsReply) Descriptor() ([]byte, []int) {
-	return file_server_proto_rawDescGZIP(), []int{8}
+	return file_server_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ServerStatsReply) GetLastContactNanos() int64 {
@@ -586,19 +1027,20 @@ const file_server_proto_rawDesc = "" +
 	"\x05Error\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\rR\x04kind\x12\x14\n" +
 	"\x05field\x18\x02 \x01(\tR\x05field\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\"t\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\x8a\x01\n" +
 	"\x0eForwardRequest\x12\x1e\n" +
 	"\n" +
 	"datacenter\x18\x01 \x01(\tR\n" +
 	"datacenter\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\x12\x18\n" +
 	"\acommand\x18\x03 \x01(\fR\acommand\x12\x12\n" +
-	"\x04from\x18\x04 \x01(\tR\x04from\"w\n" +
+	"\x04from\x18\x04 \x01(\tR\x04from\x12\x14\n" +
+	"\x05relay\x18\x05 \x01(\bR\x05relay\"w\n" +
 	"\fForwardReply\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12/\n" +
 	"\x05error\x18\x02 \x01(\v2\x19.muster.internal.v1.ErrorR\x05error\x12\x17\n" +
 	"\x04data\x18\x03 \x01(\fH\x00R\x04data\x88\x01\x01B\a\n" +
-	"\x05_data\"\x90\x01\n" +
+	"\x05_data\"\xcb\x01\n" +
 	"\x10ReadIndexRequest\x12\x1e\n" +
 	"\n" +
 	"datacenter\x18\x01 \x01(\tR\n" +
@@ -609,12 +1051,55 @@ const file_server_proto_rawDesc = "" +
 	"topic_name\x18\x03 \x01(\fR\ttopicName\x12\x1e\n" +
 	"\n" +
 	"consistent\x18\x04 \x01(\bR\n" +
-	"consistent\"\x90\x01\n" +
+	"consistent\x129\n" +
+	"\x06topics\x18\x05 \x03(\v2!.muster.internal.v1.TopicQuestionR\x06topics\"K\n" +
+	"\rTopicQuestion\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\rR\x04kind\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\fR\x04name\x12\x12\n" +
+	"\x04have\x18\x03 \x01(\x04R\x04have\"\xa3\x01\n" +
 	"\x0eReadIndexReply\x12\x1f\n" +
 	"\vtopic_index\x18\x01 \x01(\x04R\n" +
 	"topicIndex\x12/\n" +
-	"\x05error\x18\x02 \x01(\v2\x19.muster.internal.v1.ErrorR\x05error\x12,\n" +
-	"\x12last_contact_nanos\x18\x03 \x01(\x03R\x10lastContactNanos\"\x11\n" +
+	"\x05error\x18\x02 \x01(\v2\x19.muster.internal.v1.ErrorR\x05error\x129\n" +
+	"\aanswers\x18\x04 \x03(\v2\x1f.muster.internal.v1.TopicAnswerR\aanswersJ\x04\b\x03\x10\x04\"H\n" +
+	"\vTopicAnswer\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x19\n" +
+	"\x05items\x18\x02 \x01(\fH\x00R\x05items\x88\x01\x01B\b\n" +
+	"\x06_items\"\xcd\x02\n" +
+	"\vReadRequest\x12\x1e\n" +
+	"\n" +
+	"datacenter\x18\x01 \x01(\tR\n" +
+	"datacenter\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\x12\x1d\n" +
+	"\n" +
+	"topic_kind\x18\x03 \x01(\rR\ttopicKind\x12\x1d\n" +
+	"\n" +
+	"topic_name\x18\x04 \x01(\fR\ttopicName\x12\x18\n" +
+	"\aencoder\x18\x05 \x01(\tR\aencoder\x128\n" +
+	"\bquestion\x18\x06 \x01(\v2\x1c.muster.internal.v1.QuestionR\bquestion\x12\x12\n" +
+	"\x04mode\x18\a \x01(\rR\x04mode\x12&\n" +
+	"\x0fmax_stale_nanos\x18\b \x01(\x03R\rmaxStaleNanos\x12\x1b\n" +
+	"\tmin_index\x18\t \x01(\x04R\bminIndex\x12\x1d\n" +
+	"\n" +
+	"wait_nanos\x18\n" +
+	" \x01(\x03R\twaitNanos\"\xf0\x01\n" +
+	"\bQuestion\x12\x18\n" +
+	"\apassing\x18\x01 \x01(\bR\apassing\x12\x18\n" +
+	"\ahealthy\x18\x02 \x01(\bR\ahealthy\x12\x12\n" +
+	"\x04tags\x18\x03 \x03(\tR\x04tags\x12G\n" +
+	"\tnode_meta\x18\x04 \x03(\v2*.muster.internal.v1.Question.NodeMetaEntryR\bnodeMeta\x12\x16\n" +
+	"\x06filter\x18\x05 \x01(\tR\x06filter\x1a;\n" +
+	"\rNodeMetaEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"S\n" +
+	"\tReadReply\x120\n" +
+	"\x04head\x18\x01 \x01(\v2\x1c.muster.internal.v1.ReadHeadR\x04head\x12\x14\n" +
+	"\x05items\x18\x02 \x01(\fR\x05items\"\xa2\x01\n" +
+	"\bReadHead\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\x12!\n" +
+	"\fknown_leader\x18\x02 \x01(\bR\vknownLeader\x12,\n" +
+	"\x12last_contact_nanos\x18\x03 \x01(\x03R\x10lastContactNanos\x12/\n" +
+	"\x05error\x18\x04 \x01(\v2\x19.muster.internal.v1.ErrorR\x05error\"\x11\n" +
 	"\x0fIdentityRequest\"\x83\x02\n" +
 	"\rIdentityReply\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x1b\n" +
@@ -634,10 +1119,11 @@ const file_server_proto_rawDesc = "" +
 	"\x12last_contact_nanos\x18\x01 \x01(\x03R\x10lastContactNanos\x12\x1b\n" +
 	"\tlast_term\x18\x02 \x01(\x04R\blastTerm\x12\x1d\n" +
 	"\n" +
-	"last_index\x18\x03 \x01(\x04R\tlastIndex2\xe1\x02\n" +
+	"last_index\x18\x03 \x01(\x04R\tlastIndex2\xab\x03\n" +
 	"\x06Server\x12O\n" +
 	"\aForward\x12\".muster.internal.v1.ForwardRequest\x1a .muster.internal.v1.ForwardReply\x12U\n" +
-	"\tReadIndex\x12$.muster.internal.v1.ReadIndexRequest\x1a\".muster.internal.v1.ReadIndexReply\x12R\n" +
+	"\tReadIndex\x12$.muster.internal.v1.ReadIndexRequest\x1a\".muster.internal.v1.ReadIndexReply\x12H\n" +
+	"\x04Read\x12\x1f.muster.internal.v1.ReadRequest\x1a\x1d.muster.internal.v1.ReadReply0\x01\x12R\n" +
 	"\bIdentity\x12#.muster.internal.v1.IdentityRequest\x1a!.muster.internal.v1.IdentityReply\x12[\n" +
 	"\vServerStats\x12&.muster.internal.v1.ServerStatsRequest\x1a$.muster.internal.v1.ServerStatsReplyB7Z5github.com/muster-discovery/muster/internal/rpc/rpcpbb\x06proto3"
 
@@ -653,34 +1139,49 @@ func file_server_proto_rawDescGZIP() []byte {
 	return file_server_proto_rawDescData
 }
 
-var file_server_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_server_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_server_proto_goTypes = []any{
 	(*Error)(nil),              // 0: muster.internal.v1.Error
 	(*ForwardRequest)(nil),     // 1: muster.internal.v1.ForwardRequest
 	(*ForwardReply)(nil),       // 2: muster.internal.v1.ForwardReply
 	(*ReadIndexRequest)(nil),   // 3: muster.internal.v1.ReadIndexRequest
-	(*ReadIndexReply)(nil),     // 4: muster.internal.v1.ReadIndexReply
-	(*IdentityRequest)(nil),    // 5: muster.internal.v1.IdentityRequest
-	(*IdentityReply)(nil),      // 6: muster.internal.v1.IdentityReply
-	(*ServerStatsRequest)(nil), // 7: muster.internal.v1.ServerStatsRequest
-	(*ServerStatsReply)(nil),   // 8: muster.internal.v1.ServerStatsReply
+	(*TopicQuestion)(nil),      // 4: muster.internal.v1.TopicQuestion
+	(*ReadIndexReply)(nil),     // 5: muster.internal.v1.ReadIndexReply
+	(*TopicAnswer)(nil),        // 6: muster.internal.v1.TopicAnswer
+	(*ReadRequest)(nil),        // 7: muster.internal.v1.ReadRequest
+	(*Question)(nil),           // 8: muster.internal.v1.Question
+	(*ReadReply)(nil),          // 9: muster.internal.v1.ReadReply
+	(*ReadHead)(nil),           // 10: muster.internal.v1.ReadHead
+	(*IdentityRequest)(nil),    // 11: muster.internal.v1.IdentityRequest
+	(*IdentityReply)(nil),      // 12: muster.internal.v1.IdentityReply
+	(*ServerStatsRequest)(nil), // 13: muster.internal.v1.ServerStatsRequest
+	(*ServerStatsReply)(nil),   // 14: muster.internal.v1.ServerStatsReply
+	nil,                        // 15: muster.internal.v1.Question.NodeMetaEntry
 }
 var file_server_proto_depIdxs = []int32{
-	0, // 0: muster.internal.v1.ForwardReply.error:type_name -> muster.internal.v1.Error
-	0, // 1: muster.internal.v1.ReadIndexReply.error:type_name -> muster.internal.v1.Error
-	1, // 2: muster.internal.v1.Server.Forward:input_type -> muster.internal.v1.ForwardRequest
-	3, // 3: muster.internal.v1.Server.ReadIndex:input_type -> muster.internal.v1.ReadIndexRequest
-	5, // 4: muster.internal.v1.Server.Identity:input_type -> muster.internal.v1.IdentityRequest
-	7, // 5: muster.internal.v1.Server.ServerStats:input_type -> muster.internal.v1.ServerStatsRequest
-	2, // 6: muster.internal.v1.Server.Forward:output_type -> muster.internal.v1.ForwardReply
-	4, // 7: muster.internal.v1.Server.ReadIndex:output_type -> muster.internal.v1.ReadIndexReply
-	6, // 8: muster.internal.v1.Server.Identity:output_type -> muster.internal.v1.IdentityReply
-	8, // 9: muster.internal.v1.Server.ServerStats:output_type -> muster.internal.v1.ServerStatsReply
-	6, // [6:10] is the sub-list for method output_type
-	2, // [2:6] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	0,  // 0: muster.internal.v1.ForwardReply.error:type_name -> muster.internal.v1.Error
+	4,  // 1: muster.internal.v1.ReadIndexRequest.topics:type_name -> muster.internal.v1.TopicQuestion
+	0,  // 2: muster.internal.v1.ReadIndexReply.error:type_name -> muster.internal.v1.Error
+	6,  // 3: muster.internal.v1.ReadIndexReply.answers:type_name -> muster.internal.v1.TopicAnswer
+	8,  // 4: muster.internal.v1.ReadRequest.question:type_name -> muster.internal.v1.Question
+	15, // 5: muster.internal.v1.Question.node_meta:type_name -> muster.internal.v1.Question.NodeMetaEntry
+	10, // 6: muster.internal.v1.ReadReply.head:type_name -> muster.internal.v1.ReadHead
+	0,  // 7: muster.internal.v1.ReadHead.error:type_name -> muster.internal.v1.Error
+	1,  // 8: muster.internal.v1.Server.Forward:input_type -> muster.internal.v1.ForwardRequest
+	3,  // 9: muster.internal.v1.Server.ReadIndex:input_type -> muster.internal.v1.ReadIndexRequest
+	7,  // 10: muster.internal.v1.Server.Read:input_type -> muster.internal.v1.ReadRequest
+	11, // 11: muster.internal.v1.Server.Identity:input_type -> muster.internal.v1.IdentityRequest
+	13, // 12: muster.internal.v1.Server.ServerStats:input_type -> muster.internal.v1.ServerStatsRequest
+	2,  // 13: muster.internal.v1.Server.Forward:output_type -> muster.internal.v1.ForwardReply
+	5,  // 14: muster.internal.v1.Server.ReadIndex:output_type -> muster.internal.v1.ReadIndexReply
+	9,  // 15: muster.internal.v1.Server.Read:output_type -> muster.internal.v1.ReadReply
+	12, // 16: muster.internal.v1.Server.Identity:output_type -> muster.internal.v1.IdentityReply
+	14, // 17: muster.internal.v1.Server.ServerStats:output_type -> muster.internal.v1.ServerStatsReply
+	13, // [13:18] is the sub-list for method output_type
+	8,  // [8:13] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_server_proto_init() }
@@ -689,13 +1190,14 @@ func file_server_proto_init() {
 		return
 	}
 	file_server_proto_msgTypes[2].OneofWrappers = []any{}
+	file_server_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_server_proto_rawDesc), len(file_server_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,4 +1,4 @@
-// Messages and service between Muster's servers, and later its client agents.
+// Messages and service between Muster's agents.
 // Field numbers are never reused; a change that old servers can't ignore raises
 // rpc_format in IdentityReply.
 
@@ -25,6 +25,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	Server_Forward_FullMethodName     = "/muster.internal.v1.Server/Forward"
 	Server_ReadIndex_FullMethodName   = "/muster.internal.v1.Server/ReadIndex"
+	Server_Read_FullMethodName        = "/muster.internal.v1.Server/Read"
 	Server_Identity_FullMethodName    = "/muster.internal.v1.Server/Identity"
 	Server_ServerStats_FullMethodName = "/muster.internal.v1.Server/ServerStats"
 )
@@ -35,8 +36,12 @@ const (
 type ServerClient interface {
 	// Forward hands a write to the leader.
 	Forward(ctx context.Context, in *ForwardRequest, opts ...grpc.CallOption) (*ForwardReply, error)
-	// ReadIndex asks the leader from which index on a topic may be answered.
+	// ReadIndex asks the leader from which index on topics may be answered, and for
+	// what is in those of which the asking server has something older.
 	ReadIndex(ctx context.Context, in *ReadIndexRequest, opts ...grpc.CallOption) (*ReadIndexReply, error)
+	// Read has a server answer for a client agent, which keeps no state. The
+	// first message has the answer's head, every one some of its items.
+	Read(ctx context.Context, in *ReadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ReadReply], error)
 	// Identity says who answers; it is also the ping.
 	Identity(ctx context.Context, in *IdentityRequest, opts ...grpc.CallOption) (*IdentityReply, error)
 	// ServerStats says how far a server's log is; the leader judges its health by it.
@@ -71,6 +76,25 @@ func (c *serverClient) ReadIndex(ctx context.Context, in *ReadIndexRequest, opts
 	return out, nil
 }
 
+func (c *serverClient) Read(ctx context.Context, in *ReadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ReadReply], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Server_ServiceDesc.Streams[0], Server_Read_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ReadRequest, ReadReply]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Server_ReadClient = grpc.ServerStreamingClient[ReadReply]
+
 func (c *serverClient) Identity(ctx context.Context, in *IdentityRequest, opts ...grpc.CallOption) (*IdentityReply, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(IdentityReply)
@@ -97,8 +121,12 @@ func (c *serverClient) ServerStats(ctx context.Context, in *ServerStatsRequest, 
 type ServerServer interface {
 	// Forward hands a write to the leader.
 	Forward(context.Context, *ForwardRequest) (*ForwardReply, error)
-	// ReadIndex asks the leader from which index on a topic may be answered.
+	// ReadIndex asks the leader from which index on topics may be answered, and for
+	// what is in those of which the asking server has something older.
 	ReadIndex(context.Context, *ReadIndexRequest) (*ReadIndexReply, error)
+	// Read has a server answer for a client agent, which keeps no state. The
+	// first message has the answer's head, every one some of its items.
+	Read(*ReadRequest, grpc.ServerStreamingServer[ReadReply]) error
 	// Identity says who answers; it is also the ping.
 	Identity(context.Context, *IdentityRequest) (*IdentityReply, error)
 	// ServerStats says how far a server's log is; the leader judges its health by it.
@@ -118,6 +146,9 @@ func (UnimplementedServerServer) Forward(context.Context, *ForwardRequest) (*For
 }
 func (UnimplementedServerServer) ReadIndex(context.Context, *ReadIndexRequest) (*ReadIndexReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReadIndex not implemented")
+}
+func (UnimplementedServerServer) Read(*ReadRequest, grpc.ServerStreamingServer[ReadReply]) error {
+	return status.Error(codes.Unimplemented, "method Read not implemented")
 }
 func (UnimplementedServerServer) Identity(context.Context, *IdentityRequest) (*IdentityReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Identity not implemented")
@@ -182,6 +213,17 @@ func _Server_ReadIndex_Handler(srv interface{}, ctx context.Context, dec func(in
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Server_Read_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ReadRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ServerServer).Read(m, &grpc.GenericServerStream[ReadRequest, ReadReply]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Server_ReadServer = grpc.ServerStreamingServer[ReadReply]
+
 func _Server_Identity_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(IdentityRequest)
 	if err := dec(in); err != nil {
@@ -242,6 +284,12 @@ var Server_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Server_ServerStats_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Read",
+			Handler:       _Server_Read_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "server.proto",
 }
