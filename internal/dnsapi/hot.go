@@ -109,11 +109,13 @@ func (w *worker) hot(ctx context.Context, set *settings, in, out []byte, udp boo
 	return a.finish(q, flags, rcode)
 }
 
-// lookup asks for the plan's frame. The plan's request has no bound on staleness,
-// so this never waits: an answer that is too old is left to the general path, which
-// asks the leader; the frame is nil then.
+// lookup asks for the plan's frame. The plan's request has no bound on staleness and
+// is to be answered at once, so this never waits: what is too old or not here is left
+// to the general path, which asks a server; the frame is nil then.
 func (w *worker) lookup(ctx context.Context, set *settings, p *plan) (*frame, error) {
-	if err := w.server.lookup.Find(ctx, &p.request, &w.found); err != nil {
+	if err := w.server.lookup.Find(ctx, &p.request, &w.found); err == lookup.ErrNotHere {
+		return nil, nil
+	} else if err != nil {
 		return nil, err
 	}
 	if set.MaxStale > 0 && w.found.LastContact > set.MaxStale {

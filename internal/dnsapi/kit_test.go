@@ -27,7 +27,7 @@ type catalog struct {
 	hub       *view.Hub
 
 	contact atomic.Int64 // nanoseconds since the leader was heard
-	down    atomic.Bool  // not synchronized
+	down    atomic.Bool  // lookups fail
 }
 
 func newCatalog() *catalog {
@@ -39,16 +39,20 @@ func newCatalog() *catalog {
 func (c *catalog) lookup() *lookup.Lookup {
 	return lookup.New(lookup.Config{
 		Hub: c.hub, Leader: c, Datacenter: "dc1",
-		Ready:   func() bool { return !c.down.Load() },
-		Resolve: func(string) (acl.Authorizer, error) { return acl.AllowAll{}, nil },
+		Resolve: func(string) (acl.Authorizer, error) {
+			if c.down.Load() {
+				return nil, model.Errorf(model.KindUnavailable, "no server answers")
+			}
+			return acl.AllowAll{}, nil
+		},
 	})
 }
 
 func (c *catalog) Known() bool                { return c.contact.Load() == 0 }
 func (c *catalog) IsLeader() bool             { return c.contact.Load() == 0 }
 func (c *catalog) LastContact() time.Duration { return time.Duration(c.contact.Load()) }
-func (c *catalog) ReadIndex(context.Context, model.Topic, bool) (uint64, error) {
-	return 0, model.Errorf(model.KindNoLeader, "No cluster leader")
+func (c *catalog) ReadTopic(context.Context, model.Topic, uint64, bool) (lookup.TopicState, error) {
+	return lookup.TopicState{}, model.Errorf(model.KindNoLeader, "No cluster leader")
 }
 
 // add registers an instance. Its node is made or replaced.

@@ -73,6 +73,7 @@ func (s *Server) plan(q *query, set *settings) (*plan, error) {
 	}
 	// What needs no lookup needs no leader either.
 	p.hot = p.hot && (set.AllowStale || p.request.Encoder == nil)
+	p.request.AtOnce = p.hot
 	return p, nil
 }
 

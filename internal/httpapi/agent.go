@@ -63,6 +63,9 @@ func agentMembers(c *call) error {
 	return c.json(members)
 }
 
+// agentAccusations lists who held whom for dead, as this agent saw it.
+func agentAccusations(c *call) error { return c.json(c.s.cfg.Accusations()) }
+
 // filtered applies the request's filter to one of the agent's own lists.
 func filtered[T any](c *call, e *view.Encoder, list []T) ([]T, error) {
 	if c.filter == "" {
@@ -100,11 +103,16 @@ func agentJoin(c *call) error {
 	return c.nothing()
 }
 
+// agentLeave sends its answer itself: the agent closes its connections as soon as
+// the request's context is over, which is before net/http sends what it has buffered.
 func agentLeave(c *call) error {
 	if err := c.s.cfg.Agent.Leave(c.r.Context()); err != nil {
-		return internal(err)
+		c.fail(internal(err))
+	} else {
+		_ = c.nothing()
 	}
-	return c.nothing()
+	_ = http.NewResponseController(c.w).Flush() // fails if the client is gone
+	return nil
 }
 
 func agentForceLeave(c *call) error {

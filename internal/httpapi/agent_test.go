@@ -57,6 +57,18 @@ func TestAgentWrites(t *testing.T) {
 	}
 }
 
+// TestLeaveIsAnswered before the handler returns: from then on the agent may close
+// the connection.
+func TestLeaveIsAnswered(t *testing.T) {
+	k := newKit(t)
+	for status, err := range map[int]error{200: nil, 500: errors.New("no")} {
+		k.agent.err = err
+		if w := k.do("PUT", "/v1/agent/leave", ""); w.Code != status || !w.Flushed || header1(w, "Content-Length") == "" {
+			t.Errorf("%v: %d, flushed %t, %v", err, w.Code, w.Flushed, w.Header())
+		}
+	}
+}
+
 func TestAgentReads(t *testing.T) {
 	k := newKit(t)
 	for _, tt := range []struct{ path, kind, has string }{

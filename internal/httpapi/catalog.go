@@ -37,6 +37,11 @@ func catalogDeregister(c *call) error {
 	if _, err := c.s.cfg.Catalog.Deregister(c.r.Context(), c.caller(), d); err != nil {
 		return rpc(err)
 	}
+	if tell := c.s.cfg.ComesBack; tell != nil && d.CheckID == "" {
+		if why := tell(d.Node, d.ServiceID); why != "" {
+			c.w.Header()["X-Muster-Warning"] = []string{why}
+		}
+	}
 	return c.json(true)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-discovery/muster/internal/apply"
+	"github.com/muster-discovery/muster/internal/consumer"
 	"github.com/muster-discovery/muster/internal/lookup"
 	"github.com/muster-discovery/muster/internal/model"
 	"github.com/muster-discovery/muster/internal/view"
@@ -18,6 +19,7 @@ import (
 type Lookup interface {
 	Find(ctx context.Context, r *lookup.Request, a *lookup.Answer) error
 	Prepare(e *view.Encoder, q lookup.Question) (*view.Variant, error)
+	OpenStream(token string) (*lookup.Stream, error)
 }
 
 // Catalog is the write path. Calls may overlap.
@@ -52,7 +54,7 @@ type Agent interface {
 	RaftServers() []wire.RaftServer
 	Datacenters() []string
 	Join(ctx context.Context, address string, wan bool) error
-	Leave(ctx context.Context) error
+	Leave(ctx context.Context) error // the agent ends once it has left and ctx is over
 	ForceLeave(ctx context.Context, node string, prune, wan bool) error
 	Reload(ctx context.Context) error
 	Version() wire.AgentVersion
@@ -75,9 +77,22 @@ type Config struct {
 	Txns    Txns
 	Queries Queries
 	Events  Events
-	Logger  *slog.Logger
+	// Elsewhere answers what this agent can't; nil: it is all that there is.
+	Elsewhere Elsewhere
+	Logger    *slog.Logger
+
+	// Consumers are who follows streams, on all protocols.
+	Consumers *consumer.Registry
 
 	Coordinates Coordinates
+	Operator    Operator
+	Snapshots   Snapshots
+	Keyring     Keyring
+	// Accusations are what this agent saw of agents that held others for dead.
+	Accusations func() []wire.Accusation
+	// ComesBack says why a service, or with service empty a node, may soon be in the
+	// catalog again that was just removed; empty if nothing speaks for it. Nil: unknown.
+	ComesBack func(node, service string) string
 
 	Datacenter string
 	// DefaultPolicy is told to clients with every answer.
@@ -102,6 +117,11 @@ type Config struct {
 	BodyTimeout time.Duration
 	// MaxWait bounds waits on the agent's own services, as lookup does for others.
 	MaxWait time.Duration
+
+	// Requests bounds what is asked; nil: nothing does.
+	Requests Requests
+	// Gate bounds snapshots to streams; nil: nothing does.
+	Gate Gate
 
 	// Node is the own node: that of sessions which name none.
 	Node string

@@ -25,6 +25,8 @@ var statuses = [...]struct{ edge, rpc int }{
 	model.KindUncertain:   {http.StatusInternalServerError, http.StatusInternalServerError},
 	model.KindLimit:       {http.StatusTooManyRequests, http.StatusTooManyRequests},
 	model.KindNoPath:      {http.StatusInternalServerError, http.StatusInternalServerError},
+	// Not 500: that Consul's clients try again at once.
+	model.KindNoSpace: {http.StatusInsufficientStorage, http.StatusInsufficientStorage},
 }
 
 // rpcError marks an error as one of a lookup or a catalog write.
@@ -80,6 +82,9 @@ func (c *call) fail(err error) {
 		h["X-Consul-Lastcontact"] = valueZero
 	}
 	status := statusOf(err)
+	if status == http.StatusTooManyRequests {
+		c.w.Header()["Retry-After"] = retryAfter(err)
+	}
 	if status == http.StatusInternalServerError && model.KindOf(err) == model.KindInternal {
 		c.s.cfg.Logger.Warn("request failed", "method", c.r.Method, "path", c.r.URL.Path, "err", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-discovery/muster/internal/acl"
 	"github.com/muster-discovery/muster/internal/apply"
+	"github.com/muster-discovery/muster/internal/consumer"
 	"github.com/muster-discovery/muster/internal/lookup"
 	"github.com/muster-discovery/muster/internal/model"
 	"github.com/muster-discovery/muster/internal/view"
@@ -49,6 +50,10 @@ func newKit(t testing.TB, change ...func(*Config)) *kit {
 	cfg.Catalog, cfg.Local, cfg.Agent = k.catalog, k.local, k.agent
 	cfg.Datacenter = "dc1"
 	cfg.Logger = slog.New(slog.DiscardHandler)
+	var err error
+	if cfg.Consumers, err = consumer.New(consumer.Config{}); err != nil {
+		t.Fatal(err)
+	}
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -115,8 +120,8 @@ type fakeLeader struct{}
 func (fakeLeader) Known() bool                { return true }
 func (fakeLeader) IsLeader() bool             { return true }
 func (fakeLeader) LastContact() time.Duration { return 0 }
-func (fakeLeader) ReadIndex(context.Context, model.Topic, bool) (uint64, error) {
-	return 1, nil
+func (fakeLeader) ReadTopic(context.Context, model.Topic, uint64, bool) (lookup.TopicState, error) {
+	return lookup.TopicState{Index: 1}, nil
 }
 
 // fakeCatalog remembers the last write and answers with err.

@@ -1,63 +1,41 @@
 package httpapi
 
 import (
+	"bufio"
 	"io"
 	"net"
-	"net/netip"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/muster-discovery/muster/internal/model"
 )
 
-// TestLimitPerClient: connections above the limit are closed, and one that ends
-// makes room.
-func TestLimitPerClient(t *testing.T) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
+// limited is an error with a pause, as package limit's.
+type limited struct {
+	error
+	after time.Duration
+}
+
+func (l limited) Unwrap() error             { return l.error }
+func (l limited) RetryAfter() time.Duration { return l.after }
+
+func TestRefuseConn(t *testing.T) {
+	near, far := net.Pipe()
+	go RefuseConn(far, limited{model.Errorf(model.KindLimit, "limits.http_max_conns_per_client is 2: close some"), 1500 * time.Millisecond})
+	resp, err := http.ReadResponse(bufio.NewReader(near), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := make(chan netip.Addr, 1)
-	l := LimitPerClient(inner, 2, func(a netip.Addr) { refused <- a })
-	accepted := make(chan net.Conn)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			accepted <- conn
-		}
-	}()
-	defer func() { _ = l.Close(); <-done }()
-	dial := func() net.Conn {
-		conn, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = conn.Close() })
-		return conn
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "2" || !strings.Contains(string(body), "limits.http_max_conns_per_client is 2") {
+		t.Errorf("%s, %v: %q, %v", resp.Status, resp.Header, body, err)
 	}
-	dial()
-	first := <-accepted
-	dial()
-	defer func(c net.Conn) { _ = c.Close() }(<-accepted)
-
-	third := dial()
-	if a := <-refused; a != netip.MustParseAddr("127.0.0.1") {
-		t.Errorf("refused %s", a)
-	}
-	answer, err := io.ReadAll(third)
-	if err != nil || !strings.Contains(string(answer), "429") || !strings.Contains(string(answer), "limits.http_max_conns_per_client") {
-		t.Errorf("the third connection got %q, %v; want 429 and the limit's name", answer, err)
-	}
-	_ = first.Close()
-	_ = first.Close() // counts once
-	dial()
-	defer func(c net.Conn) { _ = c.Close() }(<-accepted)
-	dial()
-	<-refused
-	if LimitPerClient(inner, 0, nil) != inner {
-		t.Error("a limit of 0 is one")
+	start := time.Now()
+	_, silent := net.Pipe() // nobody reads
+	RefuseConn(silent, model.Errorf(model.KindLimit, "x"))
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("a client that does not read held it up for %v", took)
 	}
 }

@@ -25,6 +25,10 @@ const (
 	tellsIndex
 	// caches: ?cached is honored and told in X-Cache.
 	caches
+	// leads: the leader answers, with ?stale any server.
+	leads
+	// serves: any server answers, a client agent can't.
+	serves
 )
 
 const (
@@ -36,8 +40,8 @@ const (
 
 // routes is the whole API: every route is here and nowhere else.
 var routes = []route{
-	{get, "/v1/status/leader", statusLeader, 0, 0, 0},
-	{get, "/v1/status/peers", statusPeers, 0, 0, 0},
+	{get, "/v1/status/leader", statusLeader, 0, 0, serves},
+	{get, "/v1/status/peers", statusPeers, 0, 0, serves},
 
 	{put, "/v1/catalog/register", catalogRegister, acl.Node, acl.Write, 0},
 	{put, "/v1/catalog/deregister", catalogDeregister, acl.Node, acl.Write, 0},
@@ -63,7 +67,7 @@ var routes = []route{
 	{get, "/v1/kv/", kvGet, acl.Key, acl.Read, blocks},
 	{put, "/v1/kv/", kvPut, acl.Key, acl.Write, 0},
 	{del, "/v1/kv/", kvDelete, acl.Key, acl.Write, 0},
-	{put, "/v1/txn", txn, acl.Key, acl.Write, 0},
+	{put, "/v1/txn", txn, acl.Key, acl.Write, serves},
 
 	{put, "/v1/session/create", sessionCreate, acl.Session, acl.Write, 0},
 	{put, "/v1/session/destroy/", sessionDestroy, acl.Session, acl.Write, 0},
@@ -92,11 +96,34 @@ var routes = []route{
 	{get, "/v1/agent/host", agentHost, acl.Operator, acl.Read, 0},
 	{get, "/v1/agent/version", agentVersion, acl.Agent, acl.Read, 0},
 	{get, "/v1/agent/metrics", agentMetrics, acl.Agent, acl.Read, 0},
-	{get, "/v1/operator/raft/configuration", operatorRaftConfiguration, acl.Operator, acl.Read, 0},
+	{get, "/v1/operator/raft/configuration", operatorRaftConfiguration, acl.Operator, acl.Read, leads},
+	{del, "/v1/operator/raft/peer", operatorRaftPeer, acl.Operator, acl.Write, leads},
+	{put, "/v1/operator/raft/transfer-leader", operatorTransferLeader, acl.Operator, acl.Write, leads},
+	{post, "/v1/operator/raft/transfer-leader", operatorTransferLeader, acl.Operator, acl.Write, leads},
+	{get, "/v1/operator/keyring", keyringList, acl.Keyring, acl.Read, serves},
+	{post, "/v1/operator/keyring", keyringInstall, acl.Keyring, acl.Write, serves},
+	{put, "/v1/operator/keyring", keyringUse, acl.Keyring, acl.Write, serves},
+	{del, "/v1/operator/keyring", keyringRemove, acl.Keyring, acl.Write, serves},
+	{get, "/v1/operator/autopilot/configuration", autopilotConfiguration, acl.Operator, acl.Read, leads},
+	{put, "/v1/operator/autopilot/configuration", setAutopilot, acl.Operator, acl.Write, leads},
+	{get, "/v1/operator/autopilot/health", autopilotHealth, acl.Operator, acl.Read, leads},
+	{get, "/v1/operator/autopilot/state", autopilotState, acl.Operator, acl.Read, leads},
+
+	{get, "/v1/snapshot", snapshotSave, acl.Operator, acl.Write, leads},
+	{put, "/v1/snapshot", snapshotRestore, acl.Operator, acl.Write, leads},
+	{put, "/muster/v1/snapshot/compare", snapshotCompare, acl.Operator, acl.Write, leads},
+	{put, "/muster/v1/snapshot/kv", snapshotKeys, acl.Operator, acl.Write, leads},
+
+	{get, "/muster/v1/watch/service/", watchService, acl.Service, acl.Read, 0},
+	{get, "/muster/v1/watch/connect/", watchConnect, acl.Service, acl.Read, 0},
+	{get, "/muster/v1/watch/services", watchServices, acl.Service, acl.Read, 0},
+	{post, "/muster/v1/watch/services", watchServicesPosted, acl.Service, acl.Read, 0},
+	{put, "/muster/v1/watch/ack", watchAck, acl.Service, acl.Read, 0},
 
 	{get, "/debug/pprof/", profile, acl.Operator, acl.Read, 0},
 	{get, "/v1/agent/monitor", agentMonitor, acl.Agent, acl.Read, 0},
 	{get, "/v1/agent/members", agentMembers, acl.Node, acl.Read, 0},
+	{get, "/muster/v1/agent/accusations", agentAccusations, acl.Node, acl.Read, 0},
 	{put, "/v1/agent/join/", agentJoin, acl.Agent, acl.Write, 0},
 	{put, "/v1/agent/leave", agentLeave, acl.Agent, acl.Write, 0},
 	{put, "/v1/agent/force-leave/", agentForceLeave, acl.Operator, acl.Write, 0},

@@ -95,15 +95,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.fail(model.Errorf(model.KindInvalid, "Invalid URL path: %v", err))
 		return
 	}
-	if err := s.admit(r); err != nil {
-		c.fail(err)
-		return
+	if Passed(r.Context()) == 0 { // the agent that passed it on has admitted it
+		if err := s.admit(r); err != nil {
+			c.fail(err)
+			return
+		}
 	}
 	if c.route = e.route(r.Method); c.route == nil {
 		c.otherMethod(e)
 		return
 	}
+	if err := s.rate(c.route); err != nil {
+		c.fail(err)
+		return
+	}
 	if err := c.begin(); err != nil {
+		c.fail(err)
+		return
+	}
+	if done, err := c.pass(); done {
+		return
+	} else if err != nil {
 		c.fail(err)
 		return
 	}

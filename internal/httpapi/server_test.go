@@ -99,6 +99,12 @@ func TestRoutesArePermitted(t *testing.T) {
 		if (r.needs == 0) != open[r.path] || (r.needs == 0) != (r.access == 0) {
 			t.Errorf("%s needs %d, access %d", key, r.needs, r.access)
 		}
+		if r.path == "/v1/snapshot" && r.access == acl.Write {
+			continue // it shows secrets that nothing else does: for those who may do everything
+		}
+		if strings.HasPrefix(r.path, "/muster/v1/watch/") && r.access == acl.Read {
+			continue // whoever may follow a service may name many, and say what has come
+		}
 		if r.method != get && r.access == acl.Read || r.method == get && r.access == acl.Write {
 			t.Errorf("%s has access %d", key, r.access)
 		}

@@ -84,6 +84,16 @@ var (
 // trustDomainSuffix completes a cluster's id to its SPIFFE trust domain.
 const trustDomainSuffix = ".consul"
 
+// Filtered are the encoders that give filters their meaning, by name: so that an
+// agent can tell a server what a filter is about.
+var Filtered = func() map[string]*view.Encoder {
+	m := make(map[string]*view.Encoder)
+	for _, e := range []*view.Encoder{NodesJSON, HealthServiceJSON, CatalogServiceJSON, ChecksJSON, ServicesJSON, NodeJSON, NodeServicesJSON} {
+		m[e.Name] = e
+	}
+	return m
+}()
+
 // list makes the encoder of a JSON list whose elements are encoded one by one.
 func list[T, J, F any](name string, shape func(T) J, filter func(T) F, zero any) *view.Encoder {
 	return joined('[', ']', view.Encoder{
@@ -159,6 +169,9 @@ func joined(open, closing byte, e view.Encoder) *view.Encoder {
 			body = append(body, item.Fragment(made).([]byte)...)
 		}
 		return NewFrame(append(body, closing))
+	}
+	if open == '[' {
+		e.Changes = func(upsert, remove []*view.Item) any { return changes(made, upsert, remove) }
 	}
 	made = view.NewEncoder(e)
 	return made

@@ -14,7 +14,7 @@ type RaftServer struct {
 	Leader          bool
 	ProtocolVersion string
 	Voter           bool
-	// LastIndex is the last index of the server's log where this server knows it,
-	// which is its own; 0 for others.
+	// LastIndex is the last index of the server's log: on the leader a moment old,
+	// elsewhere this server's own, and 0 for others.
 	LastIndex uint64
 }
