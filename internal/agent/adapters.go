@@ -39,12 +39,12 @@ type localCatalog struct {
 }
 
 func (c localCatalog) Register(ctx context.Context, token string, r *model.Registration) error {
-	_, err := c.apply.Register(ctx, apply.Caller{Token: token, Source: "anti-entropy"}, r)
+	_, err := c.apply.Register(ctx, apply.Caller{Token: token, Source: model.SourceAgent}, r)
 	return err
 }
 
 func (c localCatalog) Deregister(ctx context.Context, token string, d *model.Deregistration) error {
-	_, err := c.apply.Deregister(ctx, apply.Caller{Token: token, Source: "anti-entropy"}, d)
+	_, err := c.apply.Deregister(ctx, apply.Caller{Token: token, Source: model.SourceAgent}, d)
 	return err
 }
 
@@ -97,7 +97,7 @@ func (c localCatalog) values(ctx context.Context, t model.Topic, after uint64) (
 // leaderWriter is the write path as the leader's duties use it.
 type leaderWriter struct{ apply *apply.Apply }
 
-var asLeader = apply.Caller{Source: "leader"}
+var asLeader = apply.Caller{Source: model.SourceLeader}
 
 func (w leaderWriter) Register(ctx context.Context, r *model.Registration) error {
 	_, err := w.apply.Register(ctx, asLeader, r)
@@ -112,6 +112,10 @@ func (w leaderWriter) Deregister(ctx context.Context, d *model.Deregistration) e
 func (w leaderWriter) SetCARoots(ctx context.Context, s *model.CARootSet) error {
 	_, err := w.apply.SetCARoots(ctx, asLeader, s)
 	return err
+}
+
+func (w leaderWriter) SetAutopilot(ctx context.Context, s *model.AutopilotSet) error {
+	return w.apply.SetAutopilot(ctx, asLeader, s)
 }
 
 // leaderClock is what the leader ends by time, and how it does. It waits on a view,
@@ -208,5 +212,7 @@ func (r stateReader) HasCARoots() bool {
 	roots, _ := r.store.Snapshot().CARoots()
 	return len(roots) > 0
 }
+
+func (r stateReader) HasAutopilot() bool { return r.store.Snapshot().Autopilot() != nil }
 
 func sameNode(a, b string) bool { return strings.EqualFold(a, b) }

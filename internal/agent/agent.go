@@ -15,13 +15,15 @@ import (
 	"github.com/muster-discovery/muster/internal/local"
 	"github.com/muster-discovery/muster/internal/storage"
 	"github.com/muster-discovery/muster/internal/telemetry"
+	"github.com/muster-discovery/muster/internal/watch"
 )
 
 // ErrLeave as the cause of a canceled context makes Run leave the cluster before
 // it ends. Any other end looks to the others like a restart.
 var ErrLeave = errors.New("leave the cluster")
 
-// leaveTimeout bounds a graceful leave.
+// leaveTimeout bounds a graceful leave, and the wait for the answer to have reached
+// whoever asked for it.
 const leaveTimeout = 5 * time.Second
 
 // Options are what an agent is made from.
@@ -44,12 +46,17 @@ type Agent struct {
 	start  time.Time
 
 	dir    *storage.Dir // nil in memory
-	server *server
+	space  *storage.Space
+	node   *node
+	role   role
+	server *server // nil on a client agent
 	local  *local.Local
 	http   *httpapi.Server
 	dns    *dnsapi.Server
 	group  *group
-	leave  chan chan error // requests to leave, from the API
+
+	watches *watch.Set
+	leave   chan leaveRequest // from the API
 }
 
 // Run builds an agent and serves until ctx ends or a part fails.
@@ -70,7 +77,7 @@ func New(o Options) (_ *Agent, err error) {
 	cfg := o.Config
 	a := &Agent{
 		cfg: cfg, tel: o.Telemetry, log: o.Telemetry.Logger("agent"), reload: o.Reload,
-		start: time.Now(), leave: make(chan chan error),
+		start: time.Now(), leave: make(chan leaveRequest),
 	}
 	a.group = newGroup(a.log)
 	defer func() {
@@ -78,13 +85,10 @@ func New(o Options) (_ *Agent, err error) {
 			a.group.stop()
 		}
 	}()
-	if !cfg.Server.Enabled {
-		return nil, errors.New("this version runs servers only: client agents are not there yet; start with -server or -dev")
-	}
 	if err := a.open(); err != nil {
 		return nil, err
 	}
-	if a.server, err = newServer(a.group, cfg, a.dir, a.nodeID, a.tel); err != nil {
+	if err := a.openRole(); err != nil {
 		return nil, err
 	}
 	if err := a.openLocal(); err != nil {
@@ -93,7 +97,10 @@ func New(o Options) (_ *Agent, err error) {
 	if err := a.listen(); err != nil {
 		return nil, err
 	}
-	a.group.start("anti-entropy", a.syncWithLeader)
+	if err := a.startWatches(); err != nil {
+		return nil, err
+	}
+	a.group.start("anti-entropy", a.syncWithCatalog)
 	a.log.Info("agent running", "node", cfg.Node.Name, "node_id", a.nodeID, "dc", cfg.Node.Datacenter)
 	return a, nil
 }
@@ -113,6 +120,9 @@ func (a *Agent) open() error {
 	}
 	a.dir = dir
 	a.group.onStop("data dir", dir.Close)
+	if err := a.openSpace(); err != nil {
+		return err
+	}
 	if a.nodeID = a.cfg.Node.ID; a.nodeID != "" {
 		return nil
 	}
@@ -122,9 +132,27 @@ func (a *Agent) open() error {
 	return nil
 }
 
+// openRole makes the agent a server or a client agent.
+func (a *Agent) openRole() error {
+	if !a.cfg.Server.Enabled {
+		c, err := newClient(a.group, a.cfg, a.dir, a.nodeID, a.tel)
+		if err != nil {
+			return err
+		}
+		a.node, a.role = c.node, c
+		return nil
+	}
+	s, err := newServer(a.group, a.cfg, a.dir, a.space, a.nodeID, a.tel)
+	if err != nil {
+		return err
+	}
+	a.node, a.role, a.server = s.node, s, s
+	return nil
+}
+
 func (a *Agent) openLocal() error {
 	c := localConfig(a.cfg, a.nodeID, a.tel)
-	c.Catalog = localCatalog{a.server.lookup, a.server.apply}
+	c.Catalog = localCatalog{a.node.lookup, a.node.apply}
 	if a.dir != nil {
 		journal, err := a.dir.Journal("local")
 		if err != nil {
@@ -145,13 +173,13 @@ func (a *Agent) openLocal() error {
 	return nil
 }
 
-// syncWithLeader runs checks at once, and compares with the catalog whenever
-// there is a leader to write to again.
-func (a *Agent) syncWithLeader(ctx context.Context) error {
+// syncWithCatalog runs checks at once, and compares with the catalog whenever
+// there is somebody to write to again.
+func (a *Agent) syncWithCatalog(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		a.server.onLeader(ctx, a.local.Sync)
+		onSource(ctx, a.role, a.node.resync, a.local.Sync)
 	}()
 	err := a.local.Run(ctx)
 	<-done
@@ -161,28 +189,48 @@ func (a *Agent) syncWithLeader(ctx context.Context) error {
 // serve waits for the end and stops all parts.
 func (a *Agent) serve(ctx context.Context) error {
 	var err error
-	var answer chan error
+	var asked *leaveRequest
 	leave := false
 	select {
 	case <-ctx.Done():
 		leave = errors.Is(context.Cause(ctx), ErrLeave)
-	case answer = <-a.leave:
-		leave = true
+	case r := <-a.leave:
+		asked, leave = &r, true
 	case err = <-a.group.failed:
 		a.log.Error("a part failed, stopping", "err", err)
 	}
 	if leave {
+		// Anti-entropy would bring back what the leave takes out of the catalog.
+		a.group.stopLast()
 		lctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
-		lerr := a.server.leave(lctx)
+		lerr := a.role.leave(lctx)
 		cancel()
 		if lerr != nil {
 			a.log.Warn("cannot leave in good order", "err", lerr)
 		}
-		if answer != nil {
-			answer <- lerr
+		if asked != nil {
+			asked.answer(lerr)
 		}
 	}
 	a.group.stop()
 	a.log.Info("agent stopped")
 	return err
+}
+
+// leaveRequest is a call of the API that waits for the agent to have left.
+type leaveRequest struct {
+	result chan error      // capacity 1
+	over   <-chan struct{} // closed when the caller has its answer, or is gone
+}
+
+// answer returns when the caller has the answer, so that what carries it there may
+// be stopped.
+func (r *leaveRequest) answer(err error) {
+	r.result <- err
+	timer := time.NewTimer(leaveTimeout)
+	defer timer.Stop()
+	select {
+	case <-r.over:
+	case <-timer.C:
+	}
 }

@@ -20,7 +20,7 @@ import (
 func options(t *testing.T, name string, set ...config.Setting) Options {
 	t.Helper()
 	flags := []config.Setting{{Flag: "-node", Key: "node_name", Value: name}}
-	for _, key := range []string{"http", "dns", "server", "serf_lan", "serf_wan"} {
+	for _, key := range []string{"http", "dns", "server", "serf_lan", "serf_wan", "grpc"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -160,5 +160,33 @@ func TestLeaveThroughTheAPI(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("the agent did not end after leaving")
+	}
+}
+
+// TestLeaveWaitsForItsCaller: the agent has left, and goes on serving until whoever
+// asked for it has the answer.
+func TestLeaveWaitsForItsCaller(t *testing.T) {
+	a, err := New(options(t, "n1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- a.serve(context.Background()) }()
+	asked, answered := context.WithCancel(context.Background())
+	defer answered()
+	if err := a.Leave(asked); err != nil {
+		t.Error(err)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for range 20 { // time enough to stop, if it did
+		resp, err := client.Get("http://" + a.cfg.Listen.HTTP[0].Address + "/v1/agent/self")
+		if err != nil {
+			t.Fatalf("the agent ended before the request to leave did: %v", err)
+		}
+		resp.Body.Close()
+	}
+	answered()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

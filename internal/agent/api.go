@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"runtime"
 	"strconv"
 	"time"
@@ -21,13 +22,13 @@ import (
 var _ httpapi.Agent = (*Agent)(nil)
 
 // Leader implements httpapi.Agent.
-func (a *Agent) Leader() string { return a.server.cluster.leaderAddr() }
+func (a *Agent) Leader() string { return a.role.leaderAddr() }
 
 // Peers implements httpapi.Agent.
-func (a *Agent) Peers() []string { return a.server.peers() }
+func (a *Agent) Peers() []string { return a.role.peers() }
 
 // RaftServers implements httpapi.Agent.
-func (a *Agent) RaftServers() []wire.RaftServer { return a.server.raftServers() }
+func (a *Agent) RaftServers() []wire.RaftServer { return a.role.raftServers() }
 
 // Datacenters implements httpapi.Agent: the own one, until others can be reached.
 func (a *Agent) Datacenters() []string { return []string{a.cfg.Node.Datacenter} }
@@ -35,7 +36,7 @@ func (a *Agent) Datacenters() []string { return []string{a.cfg.Node.Datacenter} 
 // Members implements httpapi.Agent.
 func (a *Agent) Members(wan bool) []*wire.Member {
 	list := []*wire.Member{}
-	for _, m := range a.server.pools.Members(wan) {
+	for _, m := range a.node.pools.Members(wan) {
 		list = append(list, wireMember(m))
 	}
 	return list
@@ -51,20 +52,21 @@ func wireMember(m gossip.Member) *wire.Member {
 
 // Join implements httpapi.Agent.
 func (a *Agent) Join(_ context.Context, address string, wan bool) error {
-	_, err := a.server.pools.Join([]string{address}, wan)
+	_, err := a.node.pools.Join([]string{address}, wan)
 	return err
 }
 
-// Leave implements httpapi.Agent: the agent leaves the cluster and ends.
+// Leave implements httpapi.Agent: the agent leaves the cluster, and ends once ctx
+// has.
 func (a *Agent) Leave(ctx context.Context) error {
-	answer := make(chan error, 1)
+	r := leaveRequest{result: make(chan error, 1), over: ctx.Done()}
 	select {
-	case a.leave <- answer:
+	case a.leave <- r:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	select {
-	case err := <-answer:
+	case err := <-r.result:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
@@ -73,9 +75,9 @@ func (a *Agent) Leave(ctx context.Context) error {
 
 // ForceLeave implements httpapi.Agent.
 func (a *Agent) ForceLeave(_ context.Context, node string, prune, wan bool) error {
-	for _, m := range a.server.pools.Members(wan) {
+	for _, m := range a.node.pools.Members(wan) {
 		if sameNode(m.Name, node) || sameNode(m.Name, node+"."+a.cfg.Node.Datacenter) {
-			return a.server.pools.ForceLeave(node, prune)
+			return a.node.pools.ForceLeave(node, prune)
 		}
 	}
 	return model.Errorf(model.KindNotFound, "agent: No node found with name '%s'", node)
@@ -97,9 +99,13 @@ func (a *Agent) Reload(ctx context.Context) error {
 	if a.dns != nil {
 		a.dns.Reload(dnsSettings(cfg))
 	}
+	a.node.limits.Reload(limitConfig(cfg))
 	a.local.SetNode(ownNode(cfg, a.nodeID))
 	if err := a.local.SetFileDefinitions(ctx, cfg.Services, cfg.NodeChecks); err != nil {
 		return fmt.Errorf("services and checks of the configuration: %w", err)
+	}
+	if err := a.applyWatches(cfg); err != nil {
+		return err
 	}
 	a.log.Info("configuration reloaded")
 	return nil
@@ -138,7 +144,7 @@ func (a *Agent) Self(context.Context) (*wire.AgentSelf, error) {
 			Server: a.cfg.Server.Enabled, Version: version.API, BuildDate: b.Date,
 		},
 		DebugConfig: a.debugConfig(),
-		Member:      *wireMember(a.server.pools.LocalMember()),
+		Member:      *wireMember(a.node.pools.LocalMember()),
 		Stats:       a.stats(),
 		Meta:        ownNode(a.cfg, a.nodeID).Meta,
 		XDS: map[string]any{
@@ -152,26 +158,22 @@ func (a *Agent) Self(context.Context) (*wire.AgentSelf, error) {
 func (a *Agent) stats() map[string]map[string]string {
 	b := version.Info()
 	itoa := strconv.Itoa
-	return map[string]map[string]string{
+	stats := map[string]map[string]string{
 		"agent": {
 			"checks": itoa(len(a.local.Checks())), "services": itoa(len(a.local.Services())),
 			"uptime": time.Since(a.start).Round(time.Second).String(),
 		},
-		"build": {"version": version.API, "muster_version": version.Muster, "revision": b.Revision},
-		"consul": {
-			"server": "true", "leader": strconv.FormatBool(a.server.raft.IsLeader()),
-			"leader_addr": a.Leader(), "known_datacenters": itoa(len(a.Datacenters())),
-			"state_index": strconv.FormatUint(a.server.store.Index(), 10),
-		},
-		"raft":     a.server.raft.Stats(),
-		"serf_lan": a.server.pools.Stats(false),
-		"serf_wan": a.server.pools.Stats(true),
+		"build":    {"version": version.API, "muster_version": version.Muster, "revision": b.Revision},
+		"serf_lan": a.node.pools.Stats(false),
 		"runtime": {
 			"arch": runtime.GOARCH, "os": runtime.GOOS, "version": runtime.Version(),
 			"cpu_count": itoa(runtime.NumCPU()), "max_procs": itoa(runtime.GOMAXPROCS(0)),
 			"goroutines": itoa(runtime.NumGoroutine()),
 		},
 	}
+	maps.Copy(stats, a.role.figures())
+	stats["consul"]["known_datacenters"] = itoa(len(a.Datacenters()))
+	return stats
 }
 
 // debugConfig is the part of the configuration that tools look at. Secrets are

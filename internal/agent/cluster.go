@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-discovery/muster/internal/consensus"
 	"github.com/muster-discovery/muster/internal/gossip"
+	"github.com/muster-discovery/muster/internal/lookup"
 	"github.com/muster-discovery/muster/internal/model"
 	"github.com/muster-discovery/muster/internal/rpc"
 	"github.com/muster-discovery/muster/internal/state"
@@ -19,7 +20,8 @@ type cluster struct {
 	log   *consensus.Log
 	store *state.Store
 	rpc   *rpc.Pool
-	self  string // this server's id
+	self  string  // this server's id
+	reads *gather // questions to the leader
 	// established is set while this server leads and its duties have begun.
 	established atomic.Bool
 }
@@ -36,17 +38,43 @@ func (c *cluster) IsLeader() bool { return c.log.LeaseValid() }
 // LastContact implements lookup.LeaderInfo.
 func (c *cluster) LastContact() time.Duration { return c.log.LastContact() }
 
-// ReadIndex implements lookup.LeaderInfo: here if this server leads, else by
+// ReadTopic implements lookup.LeaderInfo: here if this server leads, else by
 // asking the leader.
-func (c *cluster) ReadIndex(ctx context.Context, t model.Topic, consistent bool) (uint64, error) {
+func (c *cluster) ReadTopic(ctx context.Context, t model.Topic, have uint64, consistent bool) (lookup.TopicState, error) {
+	if id, _ := c.log.Leader(); id == c.self {
+		index, err := c.topicIndex(ctx, t, consistent)
+		return lookup.TopicState{Index: index}, err
+	}
+	return c.reads.read(ctx, rpc.TopicQuestion{Topic: t, Have: have}, consistent)
+}
+
+// topicIndex is a topic's index, as new as this server's lease or a majority make it.
+func (c *cluster) topicIndex(ctx context.Context, t model.Topic, consistent bool) (uint64, error) {
+	if err := c.confirm(ctx, consistent); err != nil {
+		return 0, err
+	}
+	return c.store.Snapshot().TopicIndex(t), nil
+}
+
+// confirm returns once the state has all that was committed before the call, as far as
+// this server leads.
+func (c *cluster) confirm(ctx context.Context, consistent bool) error {
+	if !consistent && c.log.LeaseValid() {
+		return nil
+	}
+	return c.log.ReadIndex(ctx)
+}
+
+// askLeader has the leader answer the questions of this server's readers.
+func (c *cluster) askLeader(ctx context.Context, topics []rpc.TopicQuestion, consistent bool) ([]rpc.TopicAnswer, error) {
 	id, _ := c.log.Leader()
 	switch id {
 	case "":
-		return 0, model.Errorf(model.KindNoLeader, "No cluster leader")
+		return nil, model.Errorf(model.KindNoLeader, "No cluster leader")
 	case c.self:
-		return leaderReads{c}.ReadIndex(ctx, t, consistent)
+		return nil, model.Errorf(model.KindNotLeader, "this server has just become the leader")
 	}
-	return c.rpc.ReadIndex(ctx, id, t, consistent)
+	return c.rpc.ReadIndex(ctx, id, topics, consistent)
 }
 
 // Forward implements apply.Forwarder.
@@ -59,20 +87,7 @@ func (c *cluster) Forward(ctx context.Context, token, _ string, command []byte) 
 		// Elected between the caller's attempt and this one.
 		return 0, nil, model.Errorf(model.KindNotLeader, "this server has just become the leader")
 	}
-	return c.rpc.Forward(ctx, id, token, command)
-}
-
-// leaderReads implements rpcapi.Reader: it answers only as the leader.
-type leaderReads struct{ *cluster }
-
-func (l leaderReads) ReadIndex(ctx context.Context, t model.Topic, consistent bool) (uint64, error) {
-	if !consistent && l.log.LeaseValid() {
-		return l.store.Snapshot().TopicIndex(t), nil
-	}
-	if err := l.log.ReadIndex(ctx); err != nil {
-		return 0, err
-	}
-	return l.store.Snapshot().TopicIndex(t), nil
+	return c.rpc.Forward(ctx, id, token, command, false)
 }
 
 // leaderAddr is the leader's RPC address, empty if there is none or, on the
@@ -86,14 +101,24 @@ func (c *cluster) leaderAddr() string {
 	return addr
 }
 
+// byID are members by their node ids. Of two with one id the living one counts: the
+// other is what gossip still remembers of its former name.
+func byID(members []gossip.Member) map[string]gossip.Member {
+	found := make(map[string]gossip.Member, len(members))
+	for _, m := range members {
+		if _, twice := found[m.ID()]; !twice || m.Status == gossip.StatusAlive {
+			found[m.ID()] = m
+		}
+	}
+	return found
+}
+
 // addressOf finds a server by its id among the members, so that servers may come
 // back under new addresses.
 func addressOf(members func() []gossip.Member, dc string) func(id string) (string, error) {
 	return func(id string) (string, error) {
-		for _, m := range members() {
-			if m.ID() == id && m.Server() && m.Datacenter() == dc {
-				return m.ServerAddr(), nil
-			}
+		if m, ok := byID(members())[id]; ok && m.Server() && m.Datacenter() == dc {
+			return m.ServerAddr(), nil
 		}
 		return "", fmt.Errorf("server %s is not among the members: check retry_join", id)
 	}

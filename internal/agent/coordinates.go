@@ -18,12 +18,12 @@ var _ httpapi.Coordinates = coordinates{}
 // coordinates are the places of nodes as HTTP has them.
 type coordinates struct {
 	*apply.Apply
-	server *server
+	node *node
 }
 
 // Areas implements httpapi.Coordinates: the own datacenter, until others are known.
 func (c coordinates) Areas() []wire.AreaCoordinates {
-	s := c.server
+	s := c.node
 	area := wire.AreaCoordinates{Datacenter: s.cfg.Node.Datacenter, AreaID: "wan", Coordinates: []wire.CoordinateJSON{}}
 	for _, m := range s.pools.Members(true) {
 		if m.Datacenter() != area.Datacenter || m.Status != gossip.StatusAlive {
@@ -39,23 +39,26 @@ func (c coordinates) Areas() []wire.AreaCoordinates {
 
 // distance implements lookup's: gossip's own word on its members, which is newest,
 // else what was written for a node.
-func (s *server) distance(from, to string) (time.Duration, bool) {
-	a, ok := s.place(from)
+func (n *node) distance(from, to string) (time.Duration, bool) {
+	a, ok := n.place(from)
 	if !ok {
 		return 0, false
 	}
-	b, ok := s.place(to)
+	b, ok := n.place(to)
 	if !ok {
 		return 0, false
 	}
 	return a.Distance(&b), true
 }
 
-func (s *server) place(node string) (model.Coordinate, bool) {
-	if c, ok := s.pools.Coordinate(node, false); ok && c.Valid() {
+func (n *node) place(node string) (model.Coordinate, bool) {
+	if c, ok := n.pools.Coordinate(node, false); ok && c.Valid() {
 		return c, true
 	}
-	return s.store.Snapshot().Coordinate(node)
+	if n.recorded == nil {
+		return model.Coordinate{}, false
+	}
+	return n.recorded(node)
 }
 
 // coordinatePeriod is how often the leader writes down where members are. Agents of

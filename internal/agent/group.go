@@ -63,16 +63,22 @@ func (g *group) onStop(name string, close func() error) {
 
 // stop ends all parts, the last started first.
 func (g *group) stop() {
-	for i := len(g.running) - 1; i >= 0; i-- {
-		r := g.running[i]
-		r.cancel()
-		timer := time.NewTimer(stopTimeout)
-		select {
-		case <-r.done:
-		case <-timer.C:
-			g.log.Error("a part does not end in time, leaving it behind", "part", r.name, "duration", stopTimeout)
-		}
-		timer.Stop()
+	for len(g.running) > 0 {
+		g.stopLast()
 	}
-	g.running = nil
+}
+
+// stopLast ends the part that was started last.
+func (g *group) stopLast() {
+	last := len(g.running) - 1
+	r := g.running[last]
+	g.running = g.running[:last]
+	r.cancel()
+	timer := time.NewTimer(stopTimeout)
+	defer timer.Stop()
+	select {
+	case <-r.done:
+	case <-timer.C:
+		g.log.Error("a part does not end in time, leaving it behind", "part", r.name, "duration", stopTimeout)
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"net/netip"
 	"os"
 	"strconv"
 	"syscall"
@@ -14,6 +13,8 @@ import (
 	"github.com/muster-discovery/muster/internal/config"
 	"github.com/muster-discovery/muster/internal/dnsapi"
 	"github.com/muster-discovery/muster/internal/httpapi"
+	"github.com/muster-discovery/muster/internal/limit"
+	"github.com/muster-discovery/muster/internal/rpc"
 )
 
 // listen opens the edges' ports. All are open before New returns, so that a port
@@ -23,18 +24,38 @@ func (a *Agent) listen() error {
 	if err != nil {
 		return err
 	}
-	hc.Lookup, hc.Catalog, hc.Local, hc.Agent = a.server.lookup, a.server.apply, a.local, a
-	hc.Keys, hc.Txns = a.server.apply, a.server.lookup
-	hc.Queries = queries{a.server.apply, a.server.lookup}
-	hc.Events, hc.Coordinates = a.server.events, coordinates{a.server.apply, a.server}
-	a.server.events.services.Store(eventServices(a.local.Services))
+	if err := a.node.openStreams(a.tel); err != nil {
+		return err
+	}
+	hc.Consumers = a.node.streams.consumers
+	hc.Lookup, hc.Catalog, hc.Local, hc.Agent = a.node.lookup, a.node.apply, a.local, a
+	hc.Keys, hc.Txns = a.node.apply, a.node.lookup
+	hc.Queries = queries{a.node.apply, a.node.lookup}
+	hc.Events, hc.Coordinates = a.node.events, coordinates{a.node.apply, a.node}
+	hc.Operator, hc.Keyring = operator{a.server}, keyring{a.node.pools, a.cfg.Node.Datacenter}
+	hc.Accusations, hc.ComesBack = a.accusations, a.comesBack
+	pass := newPassing(a.node.addressOf, a.role.answers, a.role.unreachable, a.cfg.RPC.HoldTimeout)
+	pass.admit = a.node.limits.RPC.Admit
+	a.group.onStop("connections for passed requests", pass.Close)
+	hc.Elsewhere = pass
+	hc.Requests, hc.Gate = requests{a.node.limits}, a.node.limits.Snapshots
+	a.node.events.services.Store(eventServices(a.local.Services))
+	if a.server != nil {
+		hc.Snapshots = a.server.snapshots
+	}
 	if a.http, err = httpapi.New(hc); err != nil {
 		return err
+	}
+	if a.server != nil {
+		a.servePassed(a.server.mux.Listener(rpc.KindHTTP))
 	}
 	for _, e := range a.cfg.Listen.HTTP {
 		if err := a.serveHTTP(e); err != nil {
 			return err
 		}
+	}
+	if err := a.serveGRPC(); err != nil {
+		return err
 	}
 	if len(a.cfg.Listen.HTTPS) > 0 {
 		a.log.Warn("HTTPS is configured, but this version does not serve it yet")
@@ -43,7 +64,7 @@ func (a *Agent) listen() error {
 		return nil
 	}
 	dc := dnsConfig(a.cfg, a.tel)
-	dc.Lookup, dc.Queries = a.server.lookup, a.server.lookup
+	dc.Lookup, dc.Queries = a.node.lookup, a.node.lookup
 	if a.dns, err = dnsapi.New(dc); err != nil {
 		return err
 	}
@@ -60,9 +81,7 @@ func (a *Agent) serveHTTP(e config.Endpoint) error {
 		return err
 	}
 	log := a.tel.Logger("http")
-	limited := httpapi.LimitPerClient(l, a.cfg.Limits.HTTPConnsPerClient, func(addr netip.Addr) {
-		log.Debug("refused a connection over limits.http_max_conns_per_client", "addr", addr)
-	})
+	limited := limit.Listener(l, a.node.limits.HTTPConns, httpapi.RefuseConn)
 	sc := httpapi.DefaultServerConfig()
 	sc.Logger = log
 	if a.cfg.HTTP.MaxHeaderBytes > 0 {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/muster-discovery/muster/internal/consensus"
@@ -11,9 +12,14 @@ import (
 // followMembers passes on that members changed, and begins a cluster once enough
 // servers know each other.
 func (s *server) followMembers(ctx context.Context) error {
-	s.tryBootstrap(ctx)
+	again := time.NewTimer(0)
+	defer again.Stop()
 	for {
 		select {
+		case <-again.C:
+			if s.tryBootstrap(ctx) {
+				again.Reset(bootstrapPause)
+			}
 		case e, ok := <-s.pools.Events():
 			if !ok {
 				<-ctx.Done()
@@ -29,7 +35,7 @@ func (s *server) followMembers(ctx context.Context) error {
 			case s.changed <- struct{}{}:
 			default: // the signal that waits is about the same list
 			}
-			s.tryBootstrap(ctx)
+			again.Reset(0)
 		case <-ctx.Done():
 			return nil
 		}
@@ -38,11 +44,13 @@ func (s *server) followMembers(ctx context.Context) error {
 
 // tryBootstrap gives a new cluster its first servers once as many are there as
 // bootstrap_expect says. Every one of them does so with the same list. A server
-// that finds a cluster already running waits to be added to it instead.
-func (s *server) tryBootstrap(ctx context.Context) {
+// that finds a cluster already running waits to be added to it instead. It returns true
+// if a peer could not be asked yet: it may be part of a cluster that lost this server's
+// predecessor, and a second one must not begin beside it.
+func (s *server) tryBootstrap(ctx context.Context) (again bool) {
 	expect := s.cfg.Server.BootstrapExpect
 	if expect < 2 || s.raft.HasState() {
-		return
+		return false
 	}
 	var first []consensus.Server
 	for _, m := range s.pools.Members(false) {
@@ -51,57 +59,48 @@ func (s *server) tryBootstrap(ctx context.Context) {
 		}
 		if m.Tags["expect"] == "" {
 			s.log.Info("a server without bootstrap_expect is there: waiting to be added to its cluster", "node", m.Name)
-			return
+			return false
+		}
+		if m.Replica() {
+			continue // it is added once there is a leader, and never votes
 		}
 		first = append(first, consensus.Server{ID: m.ID(), Addr: m.ServerAddr(), Voter: true})
 	}
 	if len(first) < expect {
 		s.log.Debug("waiting for servers", "count", len(first), "expect", expect)
-		return
+		return false
 	}
 	for _, peer := range first {
 		if peer.ID == s.nodeID {
 			continue
 		}
-		if s.belongsToACluster(ctx, peer.ID) {
+		belongs, err := s.belongsToACluster(ctx, peer.ID)
+		if err != nil {
+			s.log.Info("a peer does not answer yet: waiting with the beginning of a cluster", "peer", peer.ID, "addr", peer.Addr, "err", err)
+			return true
+		}
+		if belongs {
 			s.log.Info("a peer belongs to a running cluster: waiting to be added to it", "peer", peer.ID)
-			return
+			return false
 		}
 	}
 	if err := s.raft.Bootstrap(first); err != nil {
 		s.log.Error("cannot begin a cluster", "err", err)
-		return
+		return false
 	}
 	s.log.Info("began a cluster", "count", len(first))
+	return false
 }
 
-// belongsToACluster asks a peer. One that can't be asked counts as new: if it
-// is not, its vote and its log will tell.
-func (s *server) belongsToACluster(ctx context.Context, id string) bool {
+// bootstrapPause is between two questions to a peer that does not answer.
+const bootstrapPause = 250 * time.Millisecond
+
+// belongsToACluster asks a peer.
+func (s *server) belongsToACluster(ctx context.Context, id string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	identity, err := s.pool.Identity(ctx, id)
-	return err == nil && identity.HasState
-}
-
-// join looks for the other agents until one answers.
-func (s *server) join(ctx context.Context) error {
-	lan := append(append([]string{}, s.cfg.Join.StartLAN...), s.cfg.Join.RetryLAN...)
-	if len(lan) > 0 {
-		err := s.pools.RetryJoin(ctx, gossip.RetryConfig{Addrs: lan, Interval: s.cfg.Join.RetryIntervalLAN, MaxAttempts: s.cfg.Join.RetryMaxLAN})
-		if err != nil && ctx.Err() == nil {
-			return err // retry_max is an order to give up
-		}
-	}
-	wan := append(append([]string{}, s.cfg.Join.StartWAN...), s.cfg.Join.RetryWAN...)
-	if len(wan) > 0 {
-		err := s.pools.RetryJoin(ctx, gossip.RetryConfig{Addrs: wan, WAN: true, Interval: s.cfg.Join.RetryIntervalWAN, MaxAttempts: s.cfg.Join.RetryMaxWAN})
-		if err != nil && ctx.Err() == nil {
-			return err
-		}
-	}
-	<-ctx.Done()
-	return nil
+	return identity.HasState, err
 }
 
 // followLeadership does the leader's duties while this server leads.
@@ -109,15 +108,22 @@ func (s *server) followLeadership(ctx context.Context) error {
 	stop := func() {}
 	defer func() { stop() }()
 	changes := s.raft.LeaderChanges()
+	leading := false
+	drain(s.restored) // by a snapshot of its own, at the start
 	for {
 		select {
+		case <-s.restored:
+			if leading { // all that the duties know is about another state
+				stop()
+				stop = s.lead(ctx)
+			}
 		case leads, ok := <-changes:
 			if !ok {
 				changes = nil // consensus has stopped; so will this part
 				continue
 			}
 			stop()
-			stop = func() {}
+			stop, leading = func() {}, leads
 			if leads {
 				stop = s.lead(ctx)
 			}
@@ -130,41 +136,25 @@ func (s *server) followLeadership(ctx context.Context) error {
 // lead starts the leader's duties and returns what ends and awaits them.
 func (s *server) lead(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	began := make(chan struct{})
+	var duties sync.WaitGroup
+	duties.Go(func() {
 		s.leader.Run(ctx, func() {
 			s.cluster.established.Store(true)
 			s.log.Info("leader: duties have begun")
+			close(began)
 		})
-	}()
+	})
+	duties.Go(func() {
+		select {
+		case <-began: // its configuration is there
+			s.pilot.Run(ctx)
+		case <-ctx.Done():
+		}
+	})
 	return func() {
 		s.cluster.established.Store(false)
 		cancel()
-		<-done
-	}
-}
-
-// leaderPoll is how soon a new leader is noticed. Nothing waits on it but the
-// repair of what could not be written without a leader.
-const leaderPoll = 50 * time.Millisecond
-
-// onLeader calls back each time that a leader appears or another one takes over.
-func (s *server) onLeader(ctx context.Context, changed func()) {
-	tick := time.NewTicker(leaderPoll)
-	defer tick.Stop()
-	last := ""
-	for {
-		if addr := s.cluster.leaderAddr(); addr != last {
-			last = addr
-			if addr != "" {
-				changed()
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+		duties.Wait()
 	}
 }

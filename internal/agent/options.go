@@ -106,6 +106,7 @@ func httpConfig(cfg *config.Config, tel *telemetry.Telemetry) (httpapi.Config, e
 	c.MaxWait = cfg.Queries.MaxTime
 	c.Node = cfg.Node.Name
 	c.MaxValue, c.MaxTxnBody = int64(cfg.Limits.KVMaxValueSize), int64(cfg.Limits.TxnMaxReqLen)
+	c.MaxTxnOps = cfg.Limits.TxnMaxOps
 	for _, text := range cfg.HTTP.AllowWriteFrom {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {

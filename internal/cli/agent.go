@@ -36,6 +36,7 @@ Exit code: 0 after an orderly stop, 1 otherwise.`,
 		return func([]string) int {
 			o := options()
 			o.DecodeService, o.DecodeCheck = wire.DecodeServiceDefinition, wire.DecodeCheckDefinition
+			o.CheckWatch = checkWatch
 			p := &process{f: f, options: o, run: runAgent, signals: osSignals, exit: os.Exit}
 			return p.start()
 		}

@@ -35,6 +35,8 @@ var settings = []setting{
 	{"server", "server", toggle, "Run as a server: take part in consensus and keep the catalog."},
 	{"bootstrap", "bootstrap", toggle, "Become leader without waiting for others. For a single server."},
 	{"bootstrap-expect", "bootstrap_expect", number, "`Number` of servers that found the cluster together."},
+	{"read-replica", "read_replica", toggle, "As a server, never vote: answer reads, and take no part in elections."},
+	{"non-voting-server", "read_replica", toggle, "The older name of -read-replica."},
 	{"data-dir", "data_dir", text, "`Folder` for what the agent keeps. Needed unless -dev is given."},
 	{"domain", "domain", text, "DNS `domain`. Default: consul."},
 	{"alt-domain", "alt_domain", text, "Second DNS `domain`."},
@@ -95,8 +97,6 @@ var settings = []setting{
 // reason is empty.
 var gone = map[string]string{
 	"protocol":                 "",
-	"non-voting-server":        "an enterprise feature of Consul, which Muster does not have",
-	"read-replica":             "an enterprise feature of Consul, which Muster does not have",
 	"segment":                  "an enterprise feature of Consul, which Muster does not have",
 	"disable-compat-1.9":       "",
 	"disable-update-check":     "",

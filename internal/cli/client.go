@@ -23,6 +23,7 @@ type connection struct {
 	serverName        string
 	datacenter        string
 	stale             bool
+	wrap              func(http.RoundTripper) http.RoundTripper // nil: requests go as they are
 }
 
 // connect declares the flags. The datacenter and staleness are only for commands
@@ -93,6 +94,9 @@ func (c *connection) client() (*api.Client, error) {
 		return nil, fmt.Errorf("address %q: %w", c.addr, err)
 	}
 	conf.HttpClient.Transport = escaping{conf.HttpClient.Transport}
+	if c.wrap != nil {
+		conf.HttpClient.Transport = c.wrap(conf.HttpClient.Transport)
+	}
 	return client, nil
 }
 

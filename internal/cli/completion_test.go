@@ -11,7 +11,7 @@ import (
 func TestCompletionCandidates(t *testing.T) {
 	for line, want := range map[string]string{
 		"muster me":                           "members",
-		"muster se":                           "services",
+		"muster se":                           "services session",
 		"muster services ":                    "deregister register",
 		"muster services re":                  "register",
 		"muster members -st":                  "-status",

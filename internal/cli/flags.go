@@ -44,6 +44,9 @@ func (f *flags) parse(args []string) (rest []string, code int, ok bool) {
 		return nil, 1, false
 	}
 	for _, a := range f.Args() {
+		if f.cmd.leads {
+			break
+		}
 		if strings.HasPrefix(a, "-") && a != "-" && f.Lookup(strings.TrimLeft(strings.SplitN(a, "=", 2)[0], "-")) != nil {
 			return nil, f.fail("muster %s: %s must stand before the arguments.", f.cmd.name, a), false
 		}

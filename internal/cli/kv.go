@@ -132,6 +132,7 @@ what comes on standard input with -. Exit code 1 if a condition did not hold.
 		f.StringVar(&p.session, "session", "", "`Id` of the session for -acquire and -release.")
 		f.BoolVar(&p.acquire, "acquire", false, "Take the lock of the key.")
 		f.BoolVar(&p.release, "release", false, "Give the lock of the key back.")
+		p.fence = f.fence()
 		p.conn = f.connect(false)
 		return p.run
 	},
@@ -139,6 +140,7 @@ what comes on standard input with -. Exit code 1 if a condition did not hold.
 
 type kvPut struct {
 	conn                          *connection
+	fence                         *fence
 	base64, cas, acquire, release bool
 	index, flags                  uint64
 	session                       string
@@ -174,6 +176,9 @@ func (p *kvPut) pair(args []string) (*api.KVPair, error) {
 func (p *kvPut) run(args []string) int {
 	f := p.conn.f
 	pair, err := p.pair(args)
+	if err == nil {
+		err = p.fence.guard(p.conn)
+	}
 	if err != nil {
 		return f.fail("muster kv put: %v.", err)
 	}
@@ -221,11 +226,15 @@ Deletes a key, or with -recurse all keys that begin with KEY.
 		f.BoolVar(&recurse, "recurse", false, "Delete all keys that begin with KEY.")
 		f.BoolVar(&cas, "cas", false, "Delete only if the key still has the index of -modify-index.")
 		f.Uint64Var(&index, "modify-index", 0, "`Index` for -cas.")
+		fence := f.fence()
 		conn := f.connect(false)
 		return func(args []string) int {
 			key, err := oneKey(args, recurse)
 			if err == nil && cas && (recurse || index == 0) {
 				err = errors.New("-cas needs -modify-index and can't be used with -recurse")
+			}
+			if err == nil {
+				err = fence.guard(conn)
 			}
 			if err != nil {
 				return f.fail("muster kv delete: %v.", err)

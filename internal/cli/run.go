@@ -16,6 +16,7 @@ type command struct {
 	args  string // after the options in the usage line
 	short string // one line for lists
 	long  string // paragraphs for its help, each line at most 76 wide
+	leads bool   // its arguments are another program's command line
 	// setup declares the flags and returns what to do after they are parsed.
 	setup func(*flags) func(args []string) int
 }
@@ -24,11 +25,17 @@ func commands() []*command {
 	all := []*command{
 		agentCommand, membersCommand, versionCommand, validateCommand,
 		servicesRegisterCommand, servicesDeregisterCommand,
-		kvGetCommand, kvPutCommand, kvDeleteCommand, kvExportCommand, kvImportCommand, watchCommand,
+		kvGetCommand, kvPutCommand, kvDeleteCommand, kvExportCommand, kvImportCommand, watchCommand, lockCommand,
+		eventCommand, rttCommand,
+		sessionCreateCommand, sessionListCommand, sessionInfoCommand, sessionRenewCommand, sessionDestroyCommand,
+		queryListCommand, queryReadCommand, queryCreateCommand, queryUpdateCommand, queryDeleteCommand, queryExecuteCommand, queryExplainCommand,
 		catalogDatacentersCommand, catalogNodesCommand, catalogServicesCommand,
 		leaveCommand, reloadCommand, infoCommand, maintCommand,
 		joinCommand, forceLeaveCommand, monitorCommand, debugCommand,
-		keygenCommand,
+		keygenCommand, keyringCommand,
+		snapshotSaveCommand, snapshotRestoreCommand, snapshotInspectCommand, snapshotVerifyCommand, snapshotAgentCommand,
+		raftListCommand, raftRemoveCommand, raftTransferCommand,
+		autopilotGetCommand, autopilotSetCommand, autopilotStateCommand,
 	}
 	all = append(all, completionOf(&all))
 	return all
@@ -36,9 +43,15 @@ func commands() []*command {
 
 // families are the first words of subcommands.
 var families = map[string]string{
-	"services": "Register and deregister services",
-	"catalog":  "Look into the catalog",
-	"kv":       "Read and write keys",
+	"operator":           "Look after the servers",
+	"operator raft":      "Show and change who takes part in consensus",
+	"operator autopilot": "Show and change how the servers look after themselves",
+	"services":           "Register and deregister services",
+	"catalog":            "Look into the catalog",
+	"kv":                 "Read and write keys",
+	"session":            "Look after sessions, which hold locks",
+	"query":              "Keep and run prepared queries",
+	"snapshot":           "Save and restore the state of the servers",
 }
 
 // Run executes the command line and returns the exit code of the process.
@@ -77,6 +90,9 @@ func Run(args []string, stdout, stderr io.Writer) int {
 
 func runFamily(family string, args []string, all []*command, stdout, stderr io.Writer) int {
 	if len(args) > 0 {
+		if sub := family + " " + args[0]; families[sub] != "" {
+			return runFamily(sub, args[1:], all, stdout, stderr)
+		}
 		for _, c := range all {
 			if c.name == family+" "+args[0] {
 				return c.run(args[1:], stdout, stderr)
@@ -144,7 +160,10 @@ func familyHelp(w io.Writer, family string, all []*command) {
 	fmt.Fprintf(w, "Usage: muster %s <subcommand> [options] [arguments]\n\n  %s.\n\nSubcommands:\n", family, families[family])
 	lines := map[string]string{}
 	for _, c := range all {
-		if sub, ok := strings.CutPrefix(c.name, family+" "); ok {
+		sub, ok := strings.CutPrefix(c.name, family+" ")
+		if first, _, nested := strings.Cut(sub, " "); ok && nested {
+			lines[first] = families[family+" "+first]
+		} else if ok {
 			lines[sub] = c.short
 		}
 	}

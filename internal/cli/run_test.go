@@ -51,7 +51,7 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 		{"members -stauts=alive", "unknown flag -stauts. Did you mean -status?"},
 		{"members -qqqqqqqq", "unknown flag -qqqqqqqq. See muster members -help."},
 		{"agent -http-port=x", `invalid value "x" for flag -http-port: want a whole number`},
-		{"agent -non-voting-server", "an enterprise feature of Consul"},
+		{"agent -segment=x", "an enterprise feature of Consul"},
 		{"agent dev", `unexpected argument "dev"`},
 		{"force-leav n1", `Did you mean "force-leave"?`},
 		{"montior", `Did you mean "monitor"?`},

@@ -26,7 +26,7 @@ Exit code: 0 if the configuration is valid, 1 otherwise.`,
 			}
 			_, warnings, err := config.Load(config.Options{
 				Paths: args, Format: *format,
-				DecodeService: wire.DecodeServiceDefinition, DecodeCheck: wire.DecodeCheckDefinition,
+				DecodeService: wire.DecodeServiceDefinition, DecodeCheck: wire.DecodeCheckDefinition, CheckWatch: checkWatch,
 			})
 			if !*quiet {
 				for _, w := range warnings {

@@ -1,22 +1,20 @@
 package cli
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"strconv"
+	"log/slog"
 	"strings"
 
-	"github.com/hashicorp/consul/api/watch"
-	"github.com/hashicorp/go-hclog"
+	"github.com/muster-discovery/muster/internal/watch"
 )
 
 var watchCommand = &command{
 	name:  "watch",
 	args:  "[HANDLER...]",
 	short: "Wait for changes and run a program",
+	leads: true,
 	long: `
 Watches a key, a prefix, the services, the nodes, one service, checks or
 events. Without a handler it prints what is there now and ends. With one it
@@ -27,22 +25,23 @@ until it is interrupted. The handler runs in a shell unless -shell=false.
     muster watch -type=key -key=app/limit
     muster watch -type=service -service=web -passingonly=true ./render.sh`,
 	setup: func(f *flags) func([]string) int {
-		w := &watcher{params: map[string]any{}}
+		w := &watcher{params: map[string]any{}, until: interruptible}
 		for _, o := range []struct{ flag, usage string }{
-			{"type", "What to watch: key, keyprefix, services, nodes, service, checks or event."},
+			{"type", "What to watch: key, keyprefix, services, nodes, service, checks, event, connect_roots, connect_leaf or agent_service."},
 			{"key", "`Key` for type key."},
 			{"prefix", "`Prefix` for type keyprefix."},
-			{"service", "`Name` for type service, optional for checks."},
+			{"service", "`Name` for types service and connect_leaf, optional for checks."},
+			{"service-id", "`Id` for type agent_service."},
 			{"tag", "`Tag` for type service."},
 			{"passingonly", "`Bool` for type service: only passing instances."},
 			{"state", "`State` for type checks."},
 			{"name", "`Name` for type event, optional."},
 			{"filter", "`Expression` that results must meet."},
 		} {
-			name := o.flag
-			f.Func(name, o.usage, func(v string) error { return w.set(name, v) })
+			name := strings.ReplaceAll(o.flag, "-", "_")
+			f.Func(o.flag, o.usage, func(v string) error { w.set(name, v); return nil })
 		}
-		f.BoolVar(&w.shell, "shell", true, "Run the handler in a shell.")
+		f.BoolVar(&w.shell, "shell", true, "Run the handler in the shell that SHELL names, or /bin/sh.")
 		w.conn = f.connect(true)
 		return w.run
 	},
@@ -52,21 +51,17 @@ type watcher struct {
 	conn   *connection
 	params map[string]any
 	shell  bool
-
-	last []byte // the result that the handler last ran for
+	until  func() (context.Context, context.CancelFunc)
 }
 
-func (w *watcher) set(name, value string) error {
-	if name != "passingonly" {
+// set keeps a parameter; a tag may be given several times.
+func (w *watcher) set(name, value string) {
+	if name != "tag" {
 		w.params[name] = value
-		return nil
+		return
 	}
-	b, err := strconv.ParseBool(value)
-	if err != nil {
-		return fmt.Errorf("want true or false")
-	}
-	w.params[name] = b
-	return nil
+	tags, _ := w.params[name].([]any)
+	w.params[name] = append(tags, value)
 }
 
 func (w *watcher) run(args []string) int {
@@ -74,56 +69,48 @@ func (w *watcher) run(args []string) int {
 	if w.params["type"] == nil {
 		return f.fail("muster watch: -type is missing. See muster watch -help.")
 	}
+	if w.conn.stale {
+		w.params["stale"] = true
+	}
+	spec, err := watch.Parse(w.params)
+	if err != nil {
+		return f.fail("muster watch: %v", err)
+	}
 	client, err := w.conn.client()
 	if err != nil {
 		return f.fail("%v", err)
 	}
-	if w.conn.stale {
-		w.params["stale"] = true
+	ctx, cancel := w.until()
+	defer cancel()
+	if len(args) > 0 {
+		log := slog.New(slog.NewTextHandler(f.stderr, nil))
+		watch.New(spec, client, w.handler(args), log).Run(ctx)
+		return 0
 	}
-	plan, err := watch.Parse(w.params)
+	result, err := watch.Once(ctx, spec, client)
 	if err != nil {
-		return f.fail("muster watch: %v", err)
-	}
-	if len(args) == 0 {
-		// The plan tries again for ever; a command that only looks must end.
-		if _, err := client.Status().Leader(); err != nil {
-			return w.conn.fail("reaching the agent", err)
-		}
-	}
-	plan.Handler = func(index uint64, result any) {
-		data, err := json.MarshalIndent(result, "", "    ")
-		switch {
-		case err != nil:
-			f.fail("encode the result: %v", err)
-		case len(args) == 0:
-			fmt.Fprintf(f.stdout, "%s\n", data)
-			plan.Stop()
-		default:
-			w.deliver(args, index, data)
-		}
-	}
-	if err := plan.RunWithClientAndHclog(client, hclog.New(&hclog.LoggerOptions{Output: f.stderr})); err != nil {
 		return w.conn.fail("watching", err)
 	}
+	data, err := json.MarshalIndent(result, "", "    ")
+	if err != nil {
+		return f.fail("encode the result: %v", err)
+	}
+	fmt.Fprintf(f.stdout, "%s\n", data)
 	return 0
 }
 
-// deliver runs the handler if the result is not the one that it last ran for. A
-// handler that fails is told about and runs again at the next change.
-func (w *watcher) deliver(args []string, index uint64, data []byte) {
-	if bytes.Equal(data, w.last) {
-		return
-	}
-	w.last = data
-	cmd := exec.Command(args[0], args[1:]...)
+// handler is the program of the command line. Whoever started it here may wait for it
+// as long as it takes.
+func (w *watcher) handler(args []string) watch.Handler {
+	p := &watch.Program{Args: args, Stdout: w.conn.f.stdout, Stderr: w.conn.f.stderr}
 	if w.shell {
-		cmd = exec.Command("/bin/sh", "-c", strings.Join(args, " "))
+		p.Args, p.Shell = nil, strings.Join(args, " ")
 	}
-	cmd.Env = append(os.Environ(), "CONSUL_INDEX="+strconv.FormatUint(index, 10))
-	cmd.Stdin = bytes.NewReader(append(data, '\n'))
-	cmd.Stdout, cmd.Stderr = w.conn.f.stdout, w.conn.f.stderr
-	if err := cmd.Run(); err != nil {
-		w.conn.f.fail("handler: %v", err)
-	}
+	return p
+}
+
+// checkWatch checks a watch of a configuration file.
+func checkWatch(data []byte) error {
+	_, err := watch.Decode(data)
+	return err
 }

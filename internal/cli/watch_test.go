@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,40 +12,52 @@ import (
 
 func TestWatchLooksOnce(t *testing.T) {
 	newFake(t, map[string]any{
-		"GET /v1/status/leader": "10.0.0.1:8300",
-		"GET /v1/kv/a":          []any{map[string]any{"Key": "a", "Value": "MQ==", "ModifyIndex": 4}},
+		"GET /v1/kv/a":              []any{map[string]any{"Key": "a", "Value": "MQ==", "ModifyIndex": 4}},
+		"GET /v1/event/list":        []any{},
+		"GET /v1/health/service/db": []any{},
 	})
 	r := muster("watch", "-type=key", "-key=a")
 	if r.code != 0 || !strings.Contains(r.out, `"Key": "a"`) {
 		t.Errorf("code %d, printed %q, errors %q", r.code, r.out, r.err)
 	}
+	muster("watch", "-type=event").want(t, 0, "[]\n")
+	muster("watch", "-type=service", "-service=db", "-tag=a", "-tag=b").want(t, 0, "[]\n")
 	muster("watch").wantError(t, "-type is missing")
 	muster("watch", "-type=nonsense").wantError(t, "nonsense")
+	muster("watch", "-type=nodes", "-key=x").wantError(t, "key: not for watches of type nodes")
 	muster("watch", "-type=service", "-service=x", "-passingonly=maybe").wantError(t, "true or false")
+	t.Setenv("CONSUL_HTTP_ADDR", "127.0.0.1:1")
+	muster("watch", "-type=nodes").wantError(t, "No agent answers")
 }
 
-// TestWatchRunsHandlerForNews: a wake-up with the same result runs nothing.
-func TestWatchRunsHandlerForNews(t *testing.T) {
+// TestWatchRunsHandler: flags behind the handler are the handler's.
+func TestWatchRunsHandler(t *testing.T) {
+	t.Setenv("SHELL", "")
+	a := newFake(t, nil)
 	log := filepath.Join(t.TempDir(), "log")
-	var out, errs bytes.Buffer
-	f := newFlags(watchCommand, &out, &errs)
 	for _, shell := range []bool{true, false} {
-		w := &watcher{conn: &connection{f: f}, shell: shell}
-		args := []string{"sh", "-c", "(echo $CONSUL_INDEX; cat) >> " + log}
+		ctx, cancel := context.WithCancel(context.Background())
+		a.handlers = map[string]http.HandlerFunc{"/v1/kv/a": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Consul-Index", "3")
+			if r.URL.Query().Get("index") != "" { // the handler has run, and nothing will change
+				cancel()
+			}
+			_, _ = w.Write([]byte(`[{"Key": "a"}]`))
+		}}
+		var out, errs bytes.Buffer
+		f := newFlags(watchCommand, &out, &errs)
+		w := &watcher{conn: f.connect(true), shell: shell, params: map[string]any{"type": "key", "key": "a"},
+			until: func() (context.Context, context.CancelFunc) { return ctx, cancel }}
+		args := []string{"sh", "-c", "(echo $CONSUL_INDEX; cat; echo out; exit 3) | tee -a " + log}
 		if shell {
-			args = []string{"(echo $CONSUL_INDEX; cat)", ">>", log}
+			args = []string{"(echo $CONSUL_INDEX; cat)", "|", "tee", "-a", log, "-i"}
 		}
-		w.deliver(args, 3, []byte(`"one"`))
-		w.deliver(args, 4, []byte(`"one"`))
-		w.deliver(args, 5, []byte(`"two"`))
+		if code := w.run(args); code != 0 || !strings.HasPrefix(out.String(), `3`+"\n"+`{"Key":"a"`) {
+			t.Errorf("code %d, printed %q, errors %q", code, out.String(), errs.String())
+		}
 	}
 	got, err := os.ReadFile(log)
-	if want := strings.Repeat("3\n\"one\"\n5\n\"two\"\n", 2); err != nil || string(got) != want {
-		t.Errorf("the handler got %q, %v; want %q; %s", got, err, want, errs.String())
-	}
-	w := &watcher{conn: &connection{f: f}, shell: true}
-	w.deliver([]string{"exit 3"}, 1, []byte("1"))
-	if !strings.Contains(errs.String(), "exit status 3") {
-		t.Errorf("a handler that failed is not told about: %q", errs.String())
+	if err != nil || strings.Count(string(got), `"Key":"a"`) != 2 {
+		t.Errorf("the handlers got %q, %v", got, err)
 	}
 }

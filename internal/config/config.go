@@ -84,13 +84,16 @@ type Server struct {
 	Enabled         bool          `key:"server"`                // take part in consensus and keep the catalog
 	Bootstrap       bool          `key:"bootstrap"`             // become leader without waiting for others; for a single server
 	BootstrapExpect int           `key:"bootstrap_expect"`      // number of servers that found the cluster together
+	ReadReplica     bool          `key:"read_replica"`          // never vote: answer reads, and take no part in elections
 	RejoinAgeMax    time.Duration `key:"server_rejoin_age_max"` // a server that was away for longer does not come back; at least 6h
 }
 
 // Storage is what is kept on disk.
 type Storage struct {
-	DataDir string `key:"data_dir"` // folder for what the agent keeps; needed, except with agent -dev
-	PIDFile string `key:"pid_file"` // file with the process id
+	DataDir string `key:"data_dir"`        // folder for what the agent keeps; needed, except with agent -dev
+	PIDFile string `key:"pid_file"`        // file with the process id
+	Quota   Size   `key:"storage.quota"`   // most that the data dir may take, as 10GiB; default: all of its disk
+	Reserve Size   `key:"storage.reserve"` // size of the file that is given up to a full disk, 0 for none; default: 1 % of the disk, 8 to 64 MiB
 }
 
 // Lifecycle says how the agent ends and what it does while it runs.

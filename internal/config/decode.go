@@ -198,6 +198,9 @@ func (d *decoder) field(key string, f reflect.Value, m member) {
 	case f.Type() == reflect.TypeFor[[]Raw]():
 		for _, e := range d.elements(key, n, kindObject) {
 			f.Set(reflect.Append(f, reflect.ValueOf(Raw(e.json()))))
+			if key == "watches" {
+				d.draft.watches = append(d.draft.watches, e.at)
+			}
 		}
 		return
 	}

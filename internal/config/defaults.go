@@ -38,7 +38,7 @@ func Default() *Config {
 		HTTPConnsPerClient: 200, HTTPSHandshakeTimeout: 5 * time.Second,
 		RPCHandshakeTimeout: 5 * time.Second, RPCClientTimeout: 60 * time.Second,
 		RPCConnsPerClient: 100, RPCRate: -1, RPCBurst: 1000,
-		KVMaxValueSize: 512 << 10, TxnMaxReqLen: 512 << 10,
+		KVMaxValueSize: 512 << 10, TxnMaxReqLen: 512 << 10, TxnMaxOps: 128,
 		RequestMode: "disabled", RequestReadRate: -1, RequestWriteRate: -1,
 	}
 	c.Log = Log{Level: "info", RotateDuration: 24 * time.Hour}

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/muster-discovery/muster/internal/model"
 )
 
@@ -20,6 +23,7 @@ type draft struct {
 
 	services []definition
 	checks   []definition
+	watches  []Place // of Config.Watches
 }
 
 // definition is a service or check from a file, in the shape of the HTTP API.
@@ -58,6 +62,20 @@ func (d *draft) decodeDefinitions(o *Options, p *problems) {
 	}
 	if len(d.NodeChecks) == len(d.checks) {
 		d.NodeChecks = lastOfEach(p, "check", d.checks, d.NodeChecks, checkID)
+	}
+}
+
+// checkWatches has each watch checked by those who own their meaning.
+func (d *draft) checkWatches(o *Options, p *problems) {
+	if o.CheckWatch == nil {
+		return
+	}
+	for i, w := range d.Watches {
+		if err := o.CheckWatch(w); err != nil {
+			for text := range strings.Lines(err.Error()) { // it may tell several mistakes
+				p.errorf(d.watches[i], fmt.Sprintf("watches[%d]", i), "%s", strings.TrimSpace(text))
+			}
+		}
 	}
 }
 

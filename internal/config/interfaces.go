@@ -93,16 +93,17 @@ type Checks struct {
 
 // Limits protect the agent from its callers.
 type Limits struct {
-	HTTPConnsPerClient    int           `key:"limits.http_max_conns_per_client"` // HTTP connections of one address; 0: no limit
+	HTTPConnsPerClient    int           `key:"limits.http_max_conns_per_client"` // connections of one address to the HTTP and gRPC ports; 0: no limit
 	HTTPSHandshakeTimeout time.Duration `key:"limits.https_handshake_timeout"`   // TLS handshake of HTTPS
-	RPCHandshakeTimeout   time.Duration `key:"limits.rpc_handshake_timeout"`     // TLS handshake between agents
-	RPCClientTimeout      time.Duration `key:"limits.rpc_client_timeout"`        // an answer of a server
-	RPCConnsPerClient     int           `key:"limits.rpc_max_conns_per_client"`  // connections of one address; 0: no limit
-	RPCRate               float64       `key:"limits.rpc_rate"`                  // requests a second to the servers; -1: no limit
-	RPCBurst              int           `key:"limits.rpc_max_burst"`             // requests at once
+	RPCHandshakeTimeout   time.Duration `key:"limits.rpc_handshake_timeout"`     // until a connection to the server port has said what it is
+	RPCClientTimeout      time.Duration `key:"limits.rpc_client_timeout"`        // how long a client agent waits for an answer of a server
+	RPCConnsPerClient     int           `key:"limits.rpc_max_conns_per_client"`  // connections of one address to the server port; 0: no limit
+	RPCRate               float64       `key:"limits.rpc_rate"`                  // requests a second of a client agent to the servers; -1: no limit
+	RPCBurst              int           `key:"limits.rpc_max_burst"`             // of them at once, after a silence
 	KVMaxValueSize        int           `key:"limits.kv_max_value_size"`         // longest value, in bytes
 	TxnMaxReqLen          int           `key:"limits.txn_max_req_len"`           // longest transaction, in bytes
-	RequestMode           string        `key:"limits.request_limits.mode"`       // disabled, permissive or enforcing
+	TxnMaxOps             int           `key:"limits.txn_max_ops"`               // most operations of one transaction
+	RequestMode           string        `key:"limits.request_limits.mode"`       // over the rates: disabled, permissive (count and log) or enforcing
 	RequestReadRate       float64       `key:"limits.request_limits.read_rate"`  // reads a second of a server; -1: no limit
 	RequestWriteRate      float64       `key:"limits.request_limits.write_rate"` // writes a second of a server; -1: no limit
 }

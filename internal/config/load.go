@@ -30,6 +30,8 @@ type Options struct {
 	// HTTP API. Without them definitions are only checked for their keys.
 	DecodeService func([]byte) (*model.ServiceDefinition, error)
 	DecodeCheck   func([]byte) (*model.CheckDefinition, error)
+	// CheckWatch checks an element of watches. Without it they are taken as they are.
+	CheckWatch func([]byte) error
 }
 
 // Setting is a key given by a flag. Value is a string, int, bool, []string or
@@ -59,6 +61,7 @@ func Load(o Options) (*Config, []Warning, error) {
 		d.flag(s)
 	}
 	d.draft.decodeDefinitions(&o, p)
+	d.draft.checkWatches(&o, p)
 	if !d.unread {
 		f := &finisher{problems: p, draft: d.draft, set: d.set}
 		f.finish()

@@ -196,13 +196,12 @@ func TestSettingsWithoutEffectAreToldOf(t *testing.T) {
 		flags []Setting
 		want  string // key of the warning, or none
 	}{
-		{`autopilot { min_quorum = 3 }`, nil, "autopilot"},
-		{`autopilot { cleanup_dead_servers = false }`, nil, "autopilot"},
-		{`autopilot { cleanup_dead_servers = true }`, nil, ""},
+		{`autopilot { min_quorum = 3 }`, nil, ""},
+		{`autopilot { cleanup_dead_servers = false }`, nil, ""},
 		{`raft_prevote_disabled = true`, nil, "raft_prevote_disabled"},
 		{`raft_prevote_disabled = false`, nil, ""},
 		{`ports { grpc = -1 https = 0 }`, nil, ""},
-		{`limits { rpc_rate = 100 }`, nil, "limits.rpc_rate"},
+		{`limits { rpc_rate = 100 }`, nil, ""},
 		{`tls { defaults { verify_incoming = true } }`, nil, "tls"},
 		{`telemetry { prefix_filter = ["-go"] }`, nil, "telemetry.prefix_filter"},
 		{`syslog_facility = "LOCAL1"`, nil, ""},

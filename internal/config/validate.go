@@ -178,6 +178,7 @@ func (f *finisher) checkRanges() {
 		{"check_output_max_size", c.Checks.OutputMaxSize, 1, 1 << 30},
 		{"limits.kv_max_value_size", c.Limits.KVMaxValueSize, 1, 1 << 30},
 		{"limits.txn_max_req_len", c.Limits.TxnMaxReqLen, 1, 1 << 30},
+		{"limits.txn_max_ops", c.Limits.TxnMaxOps, 1, 1 << 20},
 		{"limits.http_max_conns_per_client", c.Limits.HTTPConnsPerClient, 0, 1 << 30},
 		{"limits.rpc_max_conns_per_client", c.Limits.RPCConnsPerClient, 0, 1 << 30},
 		{"dns_config.soa.min_ttl", c.DNS.SOA.MinTTL, 0, 1<<31 - 1},
@@ -216,6 +217,14 @@ func (f *finisher) checkRanges() {
 	} {
 		if k.value < k.min {
 			f.bad(k.key, "%s: must be at least %s", k.value, k.min)
+		}
+	}
+	for _, k := range []struct {
+		key  string
+		size Size
+	}{{"storage.quota", c.Storage.Quota}, {"storage.reserve", c.Storage.Reserve}} {
+		if _, err := k.size.Bytes(); err != nil {
+			f.bad(k.key, "%v", err)
 		}
 	}
 	for name, ttl := range c.DNS.ServiceTTL {
