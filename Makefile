@@ -1,6 +1,6 @@
 # A list of plain commands; each works by itself too.
 
-.PHONY: build test check kits kill fuzz bench acceptance
+.PHONY: build test check kits kill fuzz bench soak acceptance
 
 build: ## bin/muster, static
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/muster ./cmd/muster
@@ -23,5 +23,8 @@ fuzz: ## every fuzz target for five minutes
 bench: build ## figures against yardsticks of the same run (20 minutes)
 	tools/bench
 
-acceptance: build kill fuzz ## what runs or builds for long; by hand before an issue ends
+soak: ## 20 kills of the leader, and ten minutes with all cores busy
+	go test -count=1 -timeout 60m ./test/e2e -v -run 'TestKilledLeader|TestSoak' -failover-rounds=20 -soak=10m
+
+acceptance: build kill fuzz soak ## what runs or builds for long; by hand before an issue ends
 	tools/acceptance

@@ -11,6 +11,7 @@ var layers = map[string][]string{
 	"version":   {},
 	"retry":     {},
 	"trace":     {},
+	"child":     {},
 	"pb":        {},
 	"telemetry": {"version"},
 
@@ -28,7 +29,13 @@ var layers = map[string][]string{
 	"consensus": {"fsm", "model", "storage", "telemetry"},
 	"gossip":    {"model", "telemetry", "retry"},
 	"rpc":       {"model", "telemetry", "retry", "trace"},
+	"failover":  {"gossip", "model", "retry"},
 	"leader":    {"gossip", "ca", "model", "retry", "telemetry"},
+	"limit":     {"model", "telemetry"},
+
+	"consumer":  {"model", "telemetry"},
+	"discovery": {"model", "retry", "telemetry"},
+	"mirror":    {"discovery", "model", "telemetry"},
 
 	// agent parts
 	"check":  {"model", "telemetry", "retry"},
@@ -36,16 +43,20 @@ var layers = map[string][]string{
 	"lookup": {"view", "query", "acl", "model", "trace", "telemetry"},
 	"apply":  {"fsm", "wire", "query", "acl", "model", "retry", "trace", "telemetry"},
 
+	"snapshot": {"fsm", "model"},
+	"watch":    {"child", "retry"},
+
 	// edges
-	"wire":    {"model", "view"},
-	"httpapi": {"lookup", "apply", "query", "event", "wire", "view", "acl", "model", "trace", "telemetry"},
-	"dnsapi":  {"lookup", "view", "acl", "model", "trace", "telemetry"},
-	"rpcapi":  {"rpc", "model", "telemetry"},
+	"wire":      {"model", "view"},
+	"httpapi":   {"lookup", "apply", "consumer", "query", "event", "wire", "view", "acl", "model", "trace", "telemetry"},
+	"dnsapi":    {"lookup", "view", "acl", "model", "trace", "telemetry"},
+	"rpcapi":    {"rpc", "model", "telemetry"},
+	"streamapi": {"lookup", "consumer", "discovery", "view", "wire", "acl", "model", "telemetry"},
 
 	// assembly
 	"config": {"model"},
 	"agent":  {"*"},
-	"cli":    {"agent", "config", "wire", "telemetry", "version", "model"},
+	"cli":    {"agent", "config", "snapshot", "watch", "child", "retry", "wire", "telemetry", "version", "model"},
 }
 
 // only names packages with a single allowed importer besides tests.

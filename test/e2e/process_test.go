@@ -188,7 +188,8 @@ func (a *agent) url(path string) string {
 	return "http://127.0.0.1:" + strconv.Itoa(a.ports["http"]) + path
 }
 
-var client = &http.Client{Timeout: deadline}
+// client keeps connections: tests that load an agent would otherwise measure their making.
+var client = &http.Client{Timeout: deadline, Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 
 // get decodes a 200 answer into v.
 func (a *agent) get(path string, v any) error {
