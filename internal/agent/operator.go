@@ -98,6 +98,19 @@ func autopilotServer(s *consensus.ServerHealth) wire.AutopilotServer {
 	}
 }
 
+// Usage implements httpapi.Operator.
+func (o operator) Usage() wire.ServiceUsage {
+	u, state := wire.NewServiceUsage(), o.s.store.Snapshot()
+	u.Nodes = len(state.Nodes())
+	for _, service := range state.Services() {
+		u.Services++
+		for _, i := range state.Instances(service.Name) {
+			u.Add(i.Service)
+		}
+	}
+	return u
+}
+
 // RemovePeer implements httpapi.Operator.
 func (o operator) RemovePeer(id, address string) error {
 	if err := o.s.raft.RequireLeader(); err != nil {

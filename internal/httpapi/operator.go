@@ -19,6 +19,9 @@ type Operator interface {
 	AutopilotHealth() (*wire.AutopilotHealth, error)
 	AutopilotState() (*wire.AutopilotState, error)
 
+	// Usage counts what is registered.
+	Usage() wire.ServiceUsage
+
 	// RemovePeer takes a server out of consensus; either id or address is given.
 	RemovePeer(id, address string) error
 	// TransferLeadership hands over to the server with the id, or to any.
@@ -131,4 +134,11 @@ func autopilotState(c *call) error {
 		return rpc(err)
 	}
 	return c.json(state)
+}
+
+func operatorUsage(c *call) error {
+	if err := c.ownDatacenter(); err != nil {
+		return err
+	}
+	return c.json(wire.Usage{Usage: map[string]wire.ServiceUsage{c.s.cfg.Datacenter: c.s.cfg.Operator.Usage()}})
 }

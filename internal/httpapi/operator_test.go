@@ -47,6 +47,17 @@ func (f *fakeOperator) AutopilotState() (*wire.AutopilotState, error) {
 	return &wire.AutopilotState{Healthy: true, Servers: map[string]wire.AutopilotServer{}, Leader: "a", Voters: []string{"a"}}, f.note("state")
 }
 
+func (f *fakeOperator) Usage() wire.ServiceUsage {
+	_ = f.note("usage")
+	u := wire.NewServiceUsage()
+	for _, i := range []*model.Service{
+		{Name: "consul"}, {Name: "web"}, {Name: "web", Connect: model.Connect{Native: true}}, {Name: "p", Kind: model.KindConnectProxy},
+	} {
+		u.Add(i)
+	}
+	return u
+}
+
 func (f *fakeOperator) RemovePeer(id, address string) error {
 	return f.note("remove %s %s", id, address)
 }
@@ -107,6 +118,10 @@ func TestOperator(t *testing.T) {
 		{"GET", pilot + "health", "", nil, 429, "health", `{"Healthy":false,"FailureTolerance":0,"Servers":[]}`},
 		{"GET", pilot + "health", "", notLeader, 500, "health", "this server is not the leader"},
 		{"GET", pilot + "state", "", nil, 200, "state", `{"Healthy":true,"FailureTolerance":0,"OptimisticFailureTolerance":0,"Servers":{},"Leader":"a","Voters":["a"]}`},
+
+		{"GET", "/v1/operator/usage", "", nil, 200, "usage", `{"Usage":{"dc1":{"Nodes":0,"Services":0,"ServiceInstances":4,` +
+			`"ConnectServiceInstances":{"api-gateway":0,"connect-native":1,"connect-proxy":1,"ingress-gateway":0,"mesh-gateway":0,` +
+			`"terminating-gateway":0},"BillableServiceInstances":2}}}`},
 
 		{"GET", keys, "", nil, 200, "keys 0", `[{"WAN":false,"Datacenter":"dc1","Segment":"","Keys":{"k":1},"PrimaryKeys":{"k":1},"NumNodes":1}]`},
 		{"GET", keys + "?relay-factor=3&local-only=true", "", nil, 200, "keys 3", `[{"WAN":false,"Datacenter":"dc1","Segment":"","Keys":{"k":1},"PrimaryKeys":{"k":1},"NumNodes":1}]`},

@@ -96,6 +96,7 @@ var routes = []route{
 	{get, "/v1/agent/host", agentHost, acl.Operator, acl.Read, 0},
 	{get, "/v1/agent/version", agentVersion, acl.Agent, acl.Read, 0},
 	{get, "/v1/agent/metrics", agentMetrics, acl.Agent, acl.Read, 0},
+	{get, "/v1/operator/usage", operatorUsage, acl.Operator, acl.Read, leads},
 	{get, "/v1/operator/raft/configuration", operatorRaftConfiguration, acl.Operator, acl.Read, leads},
 	{del, "/v1/operator/raft/peer", operatorRaftPeer, acl.Operator, acl.Write, leads},
 	{put, "/v1/operator/raft/transfer-leader", operatorTransferLeader, acl.Operator, acl.Write, leads},
