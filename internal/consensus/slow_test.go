@@ -19,6 +19,7 @@ func TestSlowness(t *testing.T) {
 				time.Sleep(took) // the bubble's clock
 				s.end(time.Now())
 			}
+			synctest.Wait() // for what the alarm tells
 		}
 		appends(300, ms)
 		if s.slow(time.Now()) || s.p99(time.Now()) != ms {
@@ -37,6 +38,7 @@ func TestSlowness(t *testing.T) {
 			t.Errorf("still slow with %v; log: %s", s.p99(time.Now()), log)
 		}
 		time.Sleep(slowWindow + 1)
+		synctest.Wait()
 
 		log.Reset()
 		s.begin(time.Now())

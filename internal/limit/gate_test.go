@@ -29,8 +29,8 @@ func TestGateIsFair(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				most.Store(max(most.Load(), now.Add(1)))
 				mu.Lock()
+				most.Store(max(most.Load(), now.Add(1)))
 				order = append(order, i)
 				mu.Unlock()
 				time.Sleep(time.Duration(1+rand.IntN(5)) * time.Millisecond) // the bubble's clock
@@ -44,8 +44,8 @@ func TestGateIsFair(t *testing.T) {
 		if most.Load() != 3 || g.busy() != 0 || g.len() != 0 {
 			t.Errorf("%d at once; %d run and %d wait afterwards", most.Load(), g.busy(), g.len())
 		}
-		for i, v := range order {
-			if i != v {
+		for i, v := range order { // those who run at the same time note it in any order
+			if i-v >= 3 || v-i >= 3 {
 				t.Fatalf("order %v", order)
 			}
 		}

@@ -65,6 +65,9 @@ func (l *Lookup) remote(ctx context.Context, r *Request, rec *trace.Recorder) (f
 		rec.Add("source", "last known-good view")
 		return l.fromView(ctx, r, rec), nil
 	}
+	if passing(err) {
+		err = model.Errorf(model.KindUnavailable, "Agent has not synchronized with the servers: %v", err)
+	}
 	return found{}, err
 }
 

@@ -40,7 +40,7 @@ func (g *counted) Enter(ctx context.Context) (func(), error) {
 	return func() { g.now.Add(-1); leave() }, nil
 }
 
-var storm = flag.Int("storm", 1000, "streams of TestStorm; above that the race detector gives up")
+var storm = flag.Int("storm", 500, "streams of TestStorm; above that the race detector gives up")
 
 // TestStorm: as after a restart of a server, very many streams come at once. All get
 // their snapshot, few are at work at a time, memory stays bounded, and whoever looks

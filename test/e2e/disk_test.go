@@ -18,22 +18,8 @@ import (
 // before it is full, then by somebody else's file, up to the last byte. Leadership is
 // kept, what takes no space goes on, and with space so do the writes.
 func TestDiskFull(t *testing.T) {
-	disk := filepath.Join(t.TempDir(), "disk")
-	if err := os.Mkdir(disk, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=32m"); err != nil {
-		t.Skipf("a small file system can't be mounted here (needs root): %v", err)
-	}
-	a := newAgent(t, "n1", map[string]any{
-		"data_dir": filepath.Join(disk, "data"), "enable_debug": true,
-	}, "-server", "-bootstrap-expect=1")
-	t.Cleanup(func() {
-		a.kill()
-		if err := syscall.Unmount(disk, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	disk := smallDisk(t, 32)
+	a := newAgent(t, "n1", map[string]any{"data_dir": filepath.Join(disk, "data")}, "-server", "-bootstrap-expect=1")
 	a.start()
 	a.ready()
 	node := map[string]any{"Node": "w1", "Address": "10.0.0.1", "Service": map[string]any{"ID": "web", "Service": "web"},
@@ -78,11 +64,7 @@ func TestDiskFull(t *testing.T) {
 	goesOn("w1")
 
 	other := filepath.Join(disk, "other")
-	full, err := os.Create(other)
-	for piece := make([]byte, 64<<10); err == nil; {
-		_, err = full.Write(piece)
-	}
-	full.Close()
+	occupy(t, other)
 	what = "with the disk full"
 	goesOn("w2")
 	// Deletes take room in the log, too: more of it than the log has set aside.
@@ -118,6 +100,91 @@ func TestDiskFull(t *testing.T) {
 	var entries []any
 	if err := a.get("/v1/kv/after", &entries); err != nil || len(entries) != 1 {
 		t.Errorf("after a restart: %v, %v", entries, err)
+	}
+}
+
+// TestFullFollower fills the disk of one server of three: the others go on without a
+// hitch, it says what is wrong, and catches up by itself once it has space.
+func TestFullFollower(t *testing.T) {
+	var agents []*agent
+	disks := map[*agent]string{}
+	for i := range 3 {
+		disk := smallDisk(t, 128)
+		a := newAgent(t, fmt.Sprintf("s%d", i+1), map[string]any{"data_dir": filepath.Join(disk, "data")}, "-server", "-bootstrap-expect=3")
+		agents, disks[a] = append(agents, a), disk
+	}
+	for _, a := range agents {
+		a.args = append(a.args, "-retry-join", fmt.Sprintf("127.0.0.1:%d", agents[0].ports["serf_lan"]))
+		a.start()
+	}
+	var leader, follower *agent
+	for _, a := range agents {
+		if a.ready(); a.gauge(t, "muster_raft_leader") == 1 {
+			leader = a
+		} else {
+			follower = a
+		}
+	}
+	if leader == nil {
+		t.Fatal("none of the three leads")
+	}
+	term := mustTerm(t, leader)
+	other := filepath.Join(disks[follower], "other")
+	occupy(t, other)
+	value := bytes.Repeat([]byte("x"), 400<<10)
+	var worst time.Duration
+	for i := range 40 { // 16 MiB: more than the follower's log and reserve
+		start := time.Now()
+		if err := leader.putRaw(fmt.Sprintf("/v1/kv/%d", i%8), value); err != nil {
+			t.Fatalf("write %d: %v", i, err)
+		}
+		worst = max(worst, time.Since(start))
+	}
+	eventually(t, "the follower says what is wrong", func() error {
+		if state, failed := follower.gauge(t, "muster_storage_state"), follower.gauge(t, "muster_raft_append_failures_total"); state != 2 || failed == 0 {
+			return fmt.Errorf("state %v, %v failed appends", state, failed)
+		}
+		return nil
+	})
+	if err := leader.putRaw("/v1/kv/last", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	eventually(t, "the follower has caught up", func() error { return follower.get("/v1/kv/last?stale", new([]any)) })
+	t.Logf("slowest write %v; caught up %v after there was space", worst.Round(time.Millisecond), time.Since(start).Round(time.Millisecond))
+	if now := mustTerm(t, leader); now != term {
+		t.Errorf("term %s, began with %s: an election", now, term)
+	}
+}
+
+// smallDisk mounts a file system of so many MiB for the time of the test.
+func smallDisk(t *testing.T, size int) string {
+	t.Helper()
+	disk := t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, fmt.Sprintf("size=%dm", size)); err != nil {
+		t.Skipf("a small file system can't be mounted here (needs root): %v", err)
+	}
+	t.Cleanup(func() { // after the agents have been killed
+		if err := syscall.Unmount(disk, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return disk
+}
+
+// occupy takes all that is left of a disk.
+func occupy(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for piece := make([]byte, 64<<10); err == nil; {
+		_, err = f.Write(piece)
 	}
 }
 
