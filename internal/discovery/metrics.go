@@ -1,24 +1,22 @@
 package discovery
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/muster-discovery/muster/internal/telemetry"
 
 	v1 "github.com/muster-discovery/muster/proto/muster/discovery/v1"
 )
 
 // metrics are the client's. They are registered as long as the Mux runs.
 type metrics struct {
-	reg    prometheus.Registerer
-	all    []prometheus.Collector
+	telemetry.Registration
 	events *prometheus.CounterVec
 	resets prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer, m *Mux) (*metrics, error) {
 	c := &metrics{
-		reg: reg,
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_discovery_events_total",
 			Help: "Events received on this agent's stream from the servers, by kind.",
@@ -31,7 +29,9 @@ func newMetrics(reg prometheus.Registerer, m *Mux) (*metrics, error) {
 	count := func(f func() float64, name, help string) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
 	}
-	c.all = []prometheus.Collector{c.events, c.resets,
+	var err error
+	c.Registration, err = telemetry.Register(reg, "discovery",
+		c.events, c.resets,
 		count(func() float64 {
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -43,27 +43,8 @@ func newMetrics(reg prometheus.Registerer, m *Mux) (*metrics, error) {
 			}
 			return 0
 		}, "muster_discovery_synchronized", "1 if all that this agent follows is up to date."),
-	}
-	if reg == nil {
-		return c, nil
-	}
-	for k, x := range c.all {
-		if err := reg.Register(x); err != nil {
-			c.all = c.all[:k]
-			c.unregister()
-			return nil, fmt.Errorf("register metrics of discovery: %w", err)
-		}
-	}
-	return c, nil
-}
-
-func (c *metrics) unregister() {
-	if c.reg == nil {
-		return
-	}
-	for _, x := range c.all {
-		c.reg.Unregister(x)
-	}
+	)
+	return c, err
 }
 
 // kindOf is an event's kind as a label.

@@ -128,7 +128,7 @@ func NewMux(c Config) (*Mux, error) {
 // Run keeps a stream open until ctx ends. It is called once. While no stream is
 // open, watches keep what they have.
 func (m *Mux) Run(ctx context.Context) error {
-	defer m.metrics.unregister()
+	defer m.metrics.Unregister()
 	backoff := retry.Backoff{Min: m.cfg.MinBackoff, Max: m.cfg.MaxBackoff, Jitter: 0.5}
 	troubled := false
 	for {

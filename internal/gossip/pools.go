@@ -2,13 +2,11 @@ package gossip
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/muster-discovery/muster/internal/model"
+	"github.com/muster-discovery/muster/internal/telemetry"
 )
 
 // Pools is an agent's membership of its LAN and, if it is a server, WAN pool.
@@ -25,7 +23,7 @@ type Pools struct {
 	closed  sync.Once
 	err     error
 
-	registered []prometheus.Collector
+	registered telemetry.Registration
 }
 
 // Open starts the pools with this agent as their only member. The caller must
@@ -54,7 +52,7 @@ func Open(cfg Config) (*Pools, error) {
 		}
 		return nil, err
 	}
-	if err := p.register(m); err != nil {
+	if p.registered, err = telemetry.Register(cfg.Registry, "gossip", m.collectors(p)...); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
@@ -123,26 +121,7 @@ func (p *Pools) Close() error {
 			p.err = errors.Join(p.err, p.wan.close())
 		}
 		close(p.events)
-		p.unregister()
+		p.registered.Unregister()
 	})
 	return p.err
-}
-
-func (p *Pools) register(m *metrics) error {
-	if p.cfg.Registry == nil {
-		return nil
-	}
-	for _, c := range m.collectors(p) {
-		if err := p.cfg.Registry.Register(c); err != nil {
-			return fmt.Errorf("gossip: register metrics: %w", err)
-		}
-		p.registered = append(p.registered, c)
-	}
-	return nil
-}
-
-func (p *Pools) unregister() {
-	for _, c := range p.registered {
-		p.cfg.Registry.Unregister(c)
-	}
 }

@@ -185,7 +185,7 @@ func (m *Mirror) update(t model.Topic, f *topic, u discovery.Update) {
 
 // Run stops following what nobody asks for, until ctx ends.
 func (m *Mirror) Run(ctx context.Context) error {
-	defer m.metrics.unregister()
+	defer m.metrics.Unregister()
 	tick := time.NewTicker(m.cfg.Idle / 4)
 	defer tick.Stop()
 	for {

@@ -1,41 +1,13 @@
 package rpc
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/muster-discovery/muster/internal/telemetry"
 )
 
-// registration remembers what was registered where, so that it can be undone: an
-// agent may be started more than once in a process.
-type registration struct {
-	reg        prometheus.Registerer
-	collectors []prometheus.Collector
-}
-
-func register(reg prometheus.Registerer, collectors ...prometheus.Collector) (registration, error) {
-	r := registration{reg: reg}
-	if reg == nil {
-		return r, nil
-	}
-	for _, c := range collectors {
-		if err := reg.Register(c); err != nil {
-			r.unregister()
-			return r, fmt.Errorf("rpc: register metrics: %w", err)
-		}
-		r.collectors = append(r.collectors, c)
-	}
-	return r, nil
-}
-
-func (r *registration) unregister() {
-	for _, c := range r.collectors {
-		r.reg.Unregister(c)
-	}
-}
-
 type muxMetrics struct {
-	registration
+	telemetry.Registration
 	accepted *prometheus.CounterVec
 	refused  *prometheus.CounterVec
 }
@@ -56,12 +28,12 @@ func newMuxMetrics(reg prometheus.Registerer, p *pending) (*muxMetrics, error) {
 		Help: "Connections on the server port whose preamble is outstanding.",
 	}, func() float64 { return float64(p.len()) })
 	var err error
-	m.registration, err = register(reg, m.accepted, m.refused, waiting)
+	m.Registration, err = telemetry.Register(reg, "rpc", m.accepted, m.refused, waiting)
 	return m, err
 }
 
 type poolMetrics struct {
-	registration
+	telemetry.Registration
 	calls   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
 }
@@ -79,6 +51,6 @@ func newPoolMetrics(reg prometheus.Registerer) (*poolMetrics, error) {
 		}, []string{"method"}),
 	}
 	var err error
-	m.registration, err = register(reg, m.calls, m.seconds)
+	m.Registration, err = telemetry.Register(reg, "rpc", m.calls, m.seconds)
 	return m, err
 }

@@ -155,7 +155,7 @@ func (m *Mux) Close() error {
 		for _, l := range m.kinds {
 			l.sweep()
 		}
-		m.m.unregister()
+		m.m.Unregister()
 	})
 	return m.err
 }

@@ -148,6 +148,6 @@ func (p *Pool) Close() error {
 	for _, c := range conns {
 		_ = c.Close()
 	}
-	p.m.unregister()
+	p.m.Unregister()
 	return nil
 }
