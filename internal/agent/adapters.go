@@ -118,6 +118,10 @@ func (w leaderWriter) SetAutopilot(ctx context.Context, s *model.AutopilotSet) e
 	return w.apply.SetAutopilot(ctx, asLeader, s)
 }
 
+func (w leaderWriter) SetHistory(ctx context.Context, s *model.KVHistorySet) error {
+	return w.apply.SetHistory(ctx, asLeader, s)
+}
+
 // leaderClock is what the leader ends by time, and how it does. It waits on a view,
 // as everyone does who waits for a change.
 type leaderClock struct {
@@ -179,6 +183,11 @@ func (r stateReader) ReadTxn(txn *model.Txn) (*model.Outcome, uint64, error) {
 	return out, s.Index(), err
 }
 
+// KeyHistory implements lookup.Reader.
+func (r stateReader) KeyHistory(key string, limit int) ([]*model.Revision, uint64) {
+	return r.store.Snapshot().KeyHistory(key, limit)
+}
+
 // SessionNode names the node of a session for apply's permissions.
 func (r stateReader) SessionNode(id string) (string, bool) {
 	if s := r.store.Snapshot().Session(id); s != nil {
@@ -214,5 +223,8 @@ func (r stateReader) HasCARoots() bool {
 }
 
 func (r stateReader) HasAutopilot() bool { return r.store.Snapshot().Autopilot() != nil }
+
+// History implements leader.Catalog.
+func (r stateReader) History() *model.KVHistory { return r.store.Snapshot().History() }
 
 func sameNode(a, b string) bool { return strings.EqualFold(a, b) }

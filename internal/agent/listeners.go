@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"syscall"
@@ -29,7 +30,7 @@ func (a *Agent) listen() error {
 	}
 	hc.Consumers = a.node.streams.consumers
 	hc.Lookup, hc.Catalog, hc.Local, hc.Agent = a.node.lookup, a.node.apply, a.local, a
-	hc.Keys, hc.Txns = a.node.apply, a.node.lookup
+	hc.Keys, hc.Txns, hc.Histories = a.node.apply, a.node.lookup, a.node.lookup
 	hc.Queries = queries{a.node.apply, a.node.lookup}
 	hc.Events, hc.Coordinates = a.node.events, coordinates{a.node.apply, a.node}
 	hc.Operator, hc.Keyring = operator{a.server}, keyring{a.node.pools, a.cfg.Node.Datacenter}
@@ -88,9 +89,15 @@ func (a *Agent) serveHTTP(e config.Endpoint) error {
 		sc.MaxHeaderBytes = a.cfg.HTTP.MaxHeaderBytes
 	}
 	srv := httpapi.NewServer(a.http, sc)
-	a.group.start("http "+e.String(), func(ctx context.Context) error {
+	a.serveOn("http "+e.String(), srv, limited)
+	return nil
+}
+
+// serveOn runs an HTTP server as a part of the agent.
+func (a *Agent) serveOn(part string, srv *http.Server, l net.Listener) {
+	a.group.start(part, func(ctx context.Context) error {
 		done := make(chan error, 1)
-		go func() { done <- srv.Serve(limited) }()
+		go func() { done <- srv.Serve(l) }()
 		select {
 		case err := <-done:
 			return err
@@ -101,7 +108,6 @@ func (a *Agent) serveHTTP(e config.Endpoint) error {
 			return nil
 		}
 	})
-	return nil
 }
 
 // listenOn opens a TCP port or a Unix socket.

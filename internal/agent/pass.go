@@ -148,16 +148,5 @@ func (a *Agent) servePassed(l net.Listener) {
 		}
 		a.http.ServeHTTP(w, httpapi.MarkPassed(r, times))
 	}), sc)
-	a.group.start("passed requests", func(ctx context.Context) error {
-		done := make(chan error, 1)
-		go func() { done <- srv.Serve(l) }()
-		select {
-		case err := <-done:
-			return err
-		case <-ctx.Done():
-			srv.Close()
-			<-done
-			return nil
-		}
-	})
+	a.serveOn("passed requests", srv, l)
 }

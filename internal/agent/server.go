@@ -100,6 +100,7 @@ func newServer(g *group, cfg *config.Config, dir *storage.Dir, space *storage.Sp
 	s.leader = leader.New(leader.Config{
 		Datacenter: cfg.Node.Datacenter, Self: cfg.Node.Name,
 		Writer: leaderWriter{s.apply}, Catalog: stateReader{s.store}, Servers: members{s.raft, s.pilot}, Autopilot: autopilotSeed(cfg),
+		History: historySetting(cfg),
 		Clocked: leaderClock{s.store, s.hub, s.raft, s.apply},
 		Members: s.hints.Members, Changed: s.changed,
 		Mesh: cfg.Connect.Enabled, ClusterID: cfg.Connect.ClusterID,

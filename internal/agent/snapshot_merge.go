@@ -53,6 +53,7 @@ func (s *snapshots) Merge(ctx context.Context, c apply.Caller, archive io.Reader
 }
 
 func (s *snapshots) transact(ctx context.Context, c apply.Caller, ops []model.TxnOp) error {
+	c.Source = "snapshot" // for the keys' history
 	out, err := s.s.apply.Transact(ctx, c, "", &model.Txn{Ops: ops})
 	if err != nil {
 		return err

@@ -112,6 +112,12 @@ func (a *Apply) SetAutopilot(ctx context.Context, who Caller, s *model.Autopilot
 	return err
 }
 
+// SetHistory says how much history of keys is kept: the leader's duty.
+func (a *Apply) SetHistory(ctx context.Context, who Caller, s *model.KVHistorySet) error {
+	_, _, err := a.write(ctx, who, "", s)
+	return err
+}
+
 // ForwardedApply commits a command that another server's apply has encoded and sent
 // here because this server leads. Its permission is decided again: the sender's
 // word is not taken for it. Data is the encoded outcome.

@@ -30,7 +30,7 @@ func (a *Apply) authorize(token string, op any) error {
 		if !authz.Allowed(acl.Node, op.Node, acl.Write) {
 			return denied("node", op.Node)
 		}
-	case *model.CARootSet, *model.AutopilotSet:
+	case *model.CARootSet, *model.AutopilotSet, *model.KVHistorySet:
 		if !authz.Allowed(acl.Operator, "", acl.Write) {
 			return denied("operator", "")
 		}

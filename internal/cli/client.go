@@ -24,6 +24,8 @@ type connection struct {
 	datacenter        string
 	stale             bool
 	wrap              func(http.RoundTripper) http.RoundTripper // nil: requests go as they are
+	foreign           bool                                      // another registry's: MUSTER_* says nothing of it
+	conf              *api.Config                               // what client made of all this
 }
 
 // connect declares the flags. The datacenter and staleness are only for commands
@@ -71,8 +73,11 @@ func (onlyDefault) Set(s string) error {
 // that over CONSUL_*.
 func (c *connection) client() (*api.Client, error) {
 	conf := api.DefaultConfig() // reads CONSUL_*
-	if err := musterEnvironment(conf); err != nil {
-		return nil, err
+	c.conf = conf
+	if !c.foreign {
+		if err := musterEnvironment(conf); err != nil {
+			return nil, err
+		}
 	}
 	set := func(to *string, flag string) {
 		if flag != "" {

@@ -25,7 +25,9 @@ func commands() []*command {
 	all := []*command{
 		agentCommand, membersCommand, versionCommand, validateCommand,
 		servicesRegisterCommand, servicesDeregisterCommand,
-		kvGetCommand, kvPutCommand, kvDeleteCommand, kvExportCommand, kvImportCommand, watchCommand, lockCommand,
+		kvGetCommand, kvPutCommand, kvDeleteCommand, kvExportCommand, kvImportCommand,
+		kvHistoryCommand, kvDiffCommand, kvRestoreCommand,
+		importConsulCommand, importFileCommand, exportCommand, watchCommand, lockCommand,
 		eventCommand, rttCommand,
 		sessionCreateCommand, sessionListCommand, sessionInfoCommand, sessionRenewCommand, sessionDestroyCommand,
 		queryListCommand, queryReadCommand, queryCreateCommand, queryUpdateCommand, queryDeleteCommand, queryExecuteCommand, queryExplainCommand,
@@ -52,6 +54,7 @@ var families = map[string]string{
 	"session":            "Look after sessions, which hold locks",
 	"query":              "Keep and run prepared queries",
 	"snapshot":           "Save and restore the state of the servers",
+	"import":             "Bring in what another registry has",
 }
 
 // Run executes the command line and returns the exit code of the process.

@@ -33,6 +33,7 @@ type Config struct {
 	Queries Queries
 	Checks  Checks
 	Limits  Limits
+	History KVHistory
 
 	Log       Log
 	Telemetry Telemetry

@@ -41,6 +41,7 @@ func Default() *Config {
 		KVMaxValueSize: 512 << 10, TxnMaxReqLen: 512 << 10, TxnMaxOps: 128,
 		RequestMode: "disabled", RequestReadRate: -1, RequestWriteRate: -1,
 	}
+	c.History = KVHistory{Revisions: 10, MaxBytes: "64MiB"}
 	c.Log = Log{Level: "info", RotateDuration: 24 * time.Hour}
 	c.Telemetry = Telemetry{MetricsPrefix: "consul", FilterDefault: true}
 	c.ACL = ACL{

@@ -70,6 +70,13 @@ type UI struct {
 	ProxyAllowlist []string          `key:"ui_config.metrics_proxy.path_allowlist"`  // paths it may ask for
 }
 
+// KVHistory is how much of the past of keys is kept, in memory and in snapshots. All
+// servers keep what the leader's setting says, so give all of them the same.
+type KVHistory struct {
+	Revisions int  `key:"kv_history.revisions"` // revisions of a key, the present one included, at most 1000; 0: none
+	MaxBytes  Size `key:"kv_history.max_bytes"` // what all past revisions together may take; the longest past go first
+}
+
 // Queries bounds blocking queries, sessions and staleness.
 type Queries struct {
 	DefaultTime       time.Duration `key:"default_query_time"`          // how long a blocking query waits if it does not say

@@ -177,6 +177,7 @@ func (f *finisher) checkRanges() {
 		{"dns_config.rate_limit.ipv6_prefix_length", c.DNS.RateLimit.IPv6Bits, 1, 128},
 		{"check_output_max_size", c.Checks.OutputMaxSize, 1, 1 << 30},
 		{"limits.kv_max_value_size", c.Limits.KVMaxValueSize, 1, 1 << 30},
+		{"kv_history.revisions", c.History.Revisions, 0, 1000},
 		{"limits.txn_max_req_len", c.Limits.TxnMaxReqLen, 1, 1 << 30},
 		{"limits.txn_max_ops", c.Limits.TxnMaxOps, 1, 1 << 20},
 		{"limits.http_max_conns_per_client", c.Limits.HTTPConnsPerClient, 0, 1 << 30},
@@ -222,7 +223,7 @@ func (f *finisher) checkRanges() {
 	for _, k := range []struct {
 		key  string
 		size Size
-	}{{"storage.quota", c.Storage.Quota}, {"storage.reserve", c.Storage.Reserve}} {
+	}{{"storage.quota", c.Storage.Quota}, {"storage.reserve", c.Storage.Reserve}, {"kv_history.max_bytes", c.History.MaxBytes}} {
 		if _, err := k.size.Bytes(); err != nil {
 			f.bad(k.key, "%v", err)
 		}

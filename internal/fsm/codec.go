@@ -26,6 +26,7 @@ const (
 	opDropQuery  = 12
 	opPlaceNodes = 13
 	opAutopilot  = 14
+	opHistory    = 15
 )
 
 // Encode writes a command in format 1. Equal commands have equal bytes.
@@ -75,6 +76,9 @@ func Encode(c *Command) ([]byte, error) {
 	case *model.AutopilotSet:
 		start = w.begin(opAutopilot)
 		w.autopilotSet(op)
+	case *model.KVHistorySet:
+		start = w.begin(opHistory)
+		w.embed(1, func() { w.history(&op.Config) })
 	default:
 		return nil, fmt.Errorf("encode command: unknown operation %T", c.Op)
 	}
@@ -159,6 +163,10 @@ func decodeCommand(b []byte, n *names) (*Command, error) {
 		case opAutopilot:
 			op := new(model.AutopilotSet)
 			m.autopilotSet(op)
+			c.Op = op
+		case opHistory:
+			op := new(model.KVHistorySet)
+			m.historySet(op)
 			c.Op = op
 		default:
 			r.unknown("Command")

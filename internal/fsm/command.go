@@ -7,8 +7,9 @@ type Command struct {
 	Meta model.CommandMeta
 	// Op is a *model.Registration, *model.Deregistration, *model.CARootSet,
 	// *model.KVOp, *model.SessionCreation, *model.SessionDestruction, *model.Expiry,
-	// *model.Txn, *model.QuerySet, *model.QueryDeletion, *model.CoordinateUpdate or
-	// *model.AutopilotSet; between servers also a *model.SessionRenewal.
+	// *model.Txn, *model.QuerySet, *model.QueryDeletion, *model.CoordinateUpdate,
+	// *model.AutopilotSet or *model.KVHistorySet; between servers also a
+	// *model.SessionRenewal.
 	Op any
 }
 

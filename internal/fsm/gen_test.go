@@ -85,7 +85,9 @@ func genRoot(t *rapid.T) *model.CARoot {
 func genCommand(t *rapid.T) *Command {
 	c := &Command{Meta: model.CommandMeta{Time: genTime(t), Datacenter: genString(t), Accessor: genString(t), Source: genString(t)}}
 	copy(c.Meta.RequestID[:], rapid.SliceOfN(rapid.Byte(), 0, 16).Draw(t, "id"))
-	switch rapid.IntRange(0, 13).Draw(t, "op") {
+	switch rapid.IntRange(0, 14).Draw(t, "op") {
+	case 14:
+		c.Op = genHistorySet(t)
 	case 13:
 		c.Op = genAutopilotSet(t)
 	case 10, 11, 12:

@@ -120,6 +120,8 @@ func (m *Machine) run(batch *state.Batch, c *Command) Result {
 		r.Index, r.Err = batch.UpdateCoordinates(&c.Meta, op)
 	case *model.AutopilotSet:
 		r.Index, r.Err = batch.SetAutopilot(&c.Meta, op)
+	case *model.KVHistorySet:
+		r.Index, r.Err = batch.SetHistory(&c.Meta, op)
 	default: // a renewal, which nobody puts into the log
 		r.Index, r.Err = batch.Fail(), errInvalidCommand
 	}

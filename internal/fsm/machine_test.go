@@ -133,8 +133,10 @@ func history(t *rapid.T) (list [][]byte) {
 		c.Meta.RequestID = [16]byte{byte(rapid.IntRange(0, 30).Draw(t, "id"))}
 		c.Meta.Time = t0.AddDate(0, 0, i)
 		r := c.Op.(*model.Registration)
-		switch rapid.IntRange(0, 11).Draw(t, "op") {
-		case 8, 9, 10, 11:
+		switch rapid.IntRange(0, 13).Draw(t, "op") {
+		case 13:
+			c.Op = genMeetingHistory(t)
+		case 8, 9, 10, 11, 12:
 			c.Op = genMeetingOp(t, r.Node.Name)
 		case 0:
 			c.Op = &model.Deregistration{Node: r.Node.Name}
@@ -295,6 +297,9 @@ func FuzzRestore(f *testing.F) {
 	m.Apply([][]byte{encode(f, sample(1)), encode(f, sample(2))})
 	for i, op := range sampleKeyOps() {
 		m.Apply([][]byte{encode(f, &Command{Meta: model.CommandMeta{RequestID: [16]byte{8, byte(i)}}, Op: op})})
+		if i == 1 {
+			m.Apply([][]byte{encode(f, &Command{Op: sampleHistory()})})
+		}
 	}
 	image := m.snapshot(f)
 	f.Add(image[12 : len(image)-4])

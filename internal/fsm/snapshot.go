@@ -44,6 +44,8 @@ const (
 	recordQuery      = 13
 	recordCoordinate = 14
 	recordAutopilot  = 15
+	recordHistory    = 16
+	recordRevision   = 17
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -133,6 +135,10 @@ func (sw *snapshotWriter) value(v any) error {
 		return sw.record(recordCoordinate, func(w *writer) { w.nodeCoordinate(v) })
 	case *model.Autopilot:
 		return sw.record(recordAutopilot, func(w *writer) { w.autopilot(v) })
+	case *model.KVHistory:
+		return sw.record(recordHistory, func(w *writer) { w.history(v) })
+	case state.RevisionRecord:
+		return sw.record(recordRevision, func(w *writer) { w.revision(&v) })
 	case state.KeyTombRecord:
 		return sw.record(recordKeyTomb, func(w *writer) { w.keyTomb(&v) })
 	}
@@ -312,6 +318,13 @@ func (sr *snapshotReader) value(b []byte) error {
 	case recordAutopilot:
 		v := new(model.Autopilot)
 		m.autopilot(v)
+		return sr.add(v, m.err)
+	case recordHistory:
+		v := new(model.KVHistory)
+		m.history(v)
+		return sr.add(v, m.err)
+	case recordRevision:
+		v := m.revision()
 		return sr.add(v, m.err)
 	case recordRecent:
 		v := m.doneRecord()

@@ -75,8 +75,10 @@ type Config struct {
 	Agent   Agent
 	Keys    Keys
 	Txns    Txns
-	Queries Queries
-	Events  Events
+	// Histories is for servers; client agents pass such requests on.
+	Histories Histories
+	Queries   Queries
+	Events    Events
 	// Elsewhere answers what this agent can't; nil: it is all that there is.
 	Elsewhere Elsewhere
 	Logger    *slog.Logger

@@ -67,6 +67,7 @@ var routes = []route{
 	{get, "/v1/kv/", kvGet, acl.Key, acl.Read, blocks},
 	{put, "/v1/kv/", kvPut, acl.Key, acl.Write, 0},
 	{del, "/v1/kv/", kvDelete, acl.Key, acl.Write, 0},
+	{get, "/muster/v1/kv/history/", kvHistory, acl.Key, acl.Read, blocks | serves},
 	{put, "/v1/txn", txn, acl.Key, acl.Write, serves},
 
 	{put, "/v1/session/create", sessionCreate, acl.Session, acl.Write, 0},

@@ -16,6 +16,7 @@ type Writer interface {
 	Deregister(ctx context.Context, d *model.Deregistration) error
 	SetCARoots(ctx context.Context, s *model.CARootSet) error
 	SetAutopilot(ctx context.Context, s *model.AutopilotSet) error
+	SetHistory(ctx context.Context, s *model.KVHistorySet) error
 }
 
 // Catalog is what the duties read. Each call sees the newest state.
@@ -26,6 +27,7 @@ type Catalog interface {
 	NodeChecks(name string) []*model.Check
 	HasCARoots() bool
 	HasAutopilot() bool
+	History() *model.KVHistory // nil: never set
 }
 
 // Servers is who takes part in consensus. Who of them has a vote is autopilot's.
@@ -53,6 +55,8 @@ type Config struct {
 	ClusterID string
 	// Autopilot is the configuration of a cluster that has none yet.
 	Autopilot model.Autopilot
+	// History is how much is kept of the past of keys while this server leads.
+	History model.KVHistory
 	// Interval of the full reconciliation, which repairs what single events missed.
 	Interval time.Duration
 	Logger   *slog.Logger
@@ -145,7 +149,19 @@ func (l *Leader) establish(ctx context.Context) error {
 	if err := l.ensureAutopilot(ctx); err != nil {
 		return err
 	}
+	if err := l.ensureHistory(ctx); err != nil {
+		return err
+	}
 	return l.ensureRoot(ctx)
+}
+
+// ensureHistory makes this server's setting the cluster's: it is in the state, since
+// servers with different ones must keep the same all the same.
+func (l *Leader) ensureHistory(ctx context.Context) error {
+	if now := l.cfg.Catalog.History(); now == nil && l.cfg.History.Revisions == 0 || now != nil && now.Same(&l.cfg.History) {
+		return nil
+	}
+	return l.cfg.Writer.SetHistory(ctx, &model.KVHistorySet{Config: l.cfg.History})
 }
 
 // ensureAutopilot writes the first configuration of autopilot. The write is

@@ -21,6 +21,7 @@ type world struct {
 	checks   map[string][]*model.Check
 	roots    int
 	pilot    bool
+	history  *model.KVHistory
 	voters   map[string]string
 	writes   []string
 	fail     int // so many of the next writes fail
@@ -92,6 +93,14 @@ func (w *world) SetAutopilot(_ context.Context, s *model.AutopilotSet) error {
 		return err
 	}
 	w.pilot = true
+	return nil
+}
+func (w *world) History() *model.KVHistory { return w.history }
+func (w *world) SetHistory(_ context.Context, s *model.KVHistorySet) error {
+	if err := w.wrote("history %d %d", s.Config.Revisions, s.Config.MaxBytes); err != nil {
+		return err
+	}
+	w.history = &s.Config
 	return nil
 }
 func (w *world) Servers() map[string]string { return w.voters }

@@ -24,7 +24,7 @@ type Config struct {
 	Node          string  // the own node: what near=_agent means
 	Catalog       Catalog // nil: node metadata of checks, and services by instance, can't be asked for
 
-	// Reader is for transactions; nil where none are asked for.
+	// Reader is for transactions and the history of keys; nil where none are asked for.
 	Reader Reader
 
 	// Remote answers what this agent has no state for; nil on servers.

@@ -16,6 +16,9 @@ type Reader interface {
 	Index() uint64
 	// ReadTxn does a transaction that only reads, and tells the index it saw.
 	ReadTxn(txn *model.Txn) (out *model.Outcome, index uint64, err error)
+	// KeyHistory are a key's revisions, newest first, at most limit unless that is 0,
+	// and the index of the key's last change.
+	KeyHistory(key string, limit int) (list []*model.Revision, index uint64)
 }
 
 // TxnAnswer is what a transaction that only reads found.

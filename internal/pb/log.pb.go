@@ -45,6 +45,7 @@ type Command struct {
 	//	*Command_DeleteQuery
 	//	*Command_UpdateCoordinates
 	//	*Command_SetAutopilot
+	//	*Command_SetHistory
 	Op            isCommand_Op `protobuf_oneof:"op"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -211,6 +212,15 @@ func (x *Command) GetSetAutopilot() *AutopilotSet {
 	return nil
 }
 
+func (x *Command) GetSetHistory() *KVHistorySet {
+	if x != nil {
+		if x, ok := x.Op.(*Command_SetHistory); ok {
+			return x.SetHistory
+		}
+	}
+	return nil
+}
+
 type isCommand_Op interface {
 	isCommand_Op()
 }
@@ -267,6 +277,10 @@ type Command_SetAutopilot struct {
 	SetAutopilot *AutopilotSet `protobuf:"bytes,14,opt,name=set_autopilot,json=setAutopilot,proto3,oneof"`
 }
 
+type Command_SetHistory struct {
+	SetHistory *KVHistorySet `protobuf:"bytes,15,opt,name=set_history,json=setHistory,proto3,oneof"`
+}
+
 func (*Command_Register) isCommand_Op() {}
 
 func (*Command_Deregister) isCommand_Op() {}
@@ -292,6 +306,8 @@ func (*Command_DeleteQuery) isCommand_Op() {}
 func (*Command_UpdateCoordinates) isCommand_Op() {}
 
 func (*Command_SetAutopilot) isCommand_Op() {}
+
+func (*Command_SetHistory) isCommand_Op() {}
 
 type Meta struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1602,6 +1618,119 @@ func (x *Autopilot) GetModifyIndex() uint64 {
 	return 0
 }
 
+type KVHistorySet struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Config        *KVHistory             `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KVHistorySet) Reset() {
+	*x = KVHistorySet{}
+	mi := &file_log_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KVHistorySet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KVHistorySet) ProtoMessage() {}
+
+func (x *KVHistorySet) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KVHistorySet.ProtoReflect.Descriptor instead.
+func (*KVHistorySet) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *KVHistorySet) GetConfig() *KVHistory {
+	if x != nil {
+		return x.Config
+	}
+	return nil
+}
+
+// KVHistory says how much of the past of keys is kept.
+type KVHistory struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Revisions     uint64                 `protobuf:"varint,1,opt,name=revisions,proto3" json:"revisions,omitempty"`               // of one key; 0: none
+	MaxBytes      uint64                 `protobuf:"varint,2,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"` // of all past ones
+	CreateIndex   uint64                 `protobuf:"varint,3,opt,name=create_index,json=createIndex,proto3" json:"create_index,omitempty"`
+	ModifyIndex   uint64                 `protobuf:"varint,4,opt,name=modify_index,json=modifyIndex,proto3" json:"modify_index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KVHistory) Reset() {
+	*x = KVHistory{}
+	mi := &file_log_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KVHistory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KVHistory) ProtoMessage() {}
+
+func (x *KVHistory) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KVHistory.ProtoReflect.Descriptor instead.
+func (*KVHistory) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *KVHistory) GetRevisions() uint64 {
+	if x != nil {
+		return x.Revisions
+	}
+	return 0
+}
+
+func (x *KVHistory) GetMaxBytes() uint64 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
+}
+
+func (x *KVHistory) GetCreateIndex() uint64 {
+	if x != nil {
+		return x.CreateIndex
+	}
+	return 0
+}
+
+func (x *KVHistory) GetModifyIndex() uint64 {
+	if x != nil {
+		return x.ModifyIndex
+	}
+	return 0
+}
+
 // Query is a prepared query.
 type Query struct {
 	state                   protoimpl.MessageState `protogen:"open.v1"`
@@ -1622,7 +1751,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_log_proto_msgTypes[22]
+	mi := &file_log_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1634,7 +1763,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[22]
+	mi := &file_log_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1647,7 +1776,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{22}
+	return file_log_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Query) GetId() string {
@@ -1748,7 +1877,7 @@ type QueryService struct {
 
 func (x *QueryService) Reset() {
 	*x = QueryService{}
-	mi := &file_log_proto_msgTypes[23]
+	mi := &file_log_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1760,7 +1889,7 @@ func (x *QueryService) String() string {
 func (*QueryService) ProtoMessage() {}
 
 func (x *QueryService) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[23]
+	mi := &file_log_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1773,7 +1902,7 @@ func (x *QueryService) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryService.ProtoReflect.Descriptor instead.
 func (*QueryService) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{23}
+	return file_log_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *QueryService) GetService() string {
@@ -1876,7 +2005,7 @@ type QueryTargetList struct {
 
 func (x *QueryTargetList) Reset() {
 	*x = QueryTargetList{}
-	mi := &file_log_proto_msgTypes[24]
+	mi := &file_log_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1888,7 +2017,7 @@ func (x *QueryTargetList) String() string {
 func (*QueryTargetList) ProtoMessage() {}
 
 func (x *QueryTargetList) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[24]
+	mi := &file_log_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1901,7 +2030,7 @@ func (x *QueryTargetList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryTargetList.ProtoReflect.Descriptor instead.
 func (*QueryTargetList) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{24}
+	return file_log_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *QueryTargetList) GetValues() []*QueryTarget {
@@ -1921,7 +2050,7 @@ type QueryTarget struct {
 
 func (x *QueryTarget) Reset() {
 	*x = QueryTarget{}
-	mi := &file_log_proto_msgTypes[25]
+	mi := &file_log_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1933,7 +2062,7 @@ func (x *QueryTarget) String() string {
 func (*QueryTarget) ProtoMessage() {}
 
 func (x *QueryTarget) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[25]
+	mi := &file_log_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1946,7 +2075,7 @@ func (x *QueryTarget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryTarget.ProtoReflect.Descriptor instead.
 func (*QueryTarget) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{25}
+	return file_log_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *QueryTarget) GetDatacenter() string {
@@ -1977,7 +2106,7 @@ type NodeCoordinate struct {
 
 func (x *NodeCoordinate) Reset() {
 	*x = NodeCoordinate{}
-	mi := &file_log_proto_msgTypes[26]
+	mi := &file_log_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1989,7 +2118,7 @@ func (x *NodeCoordinate) String() string {
 func (*NodeCoordinate) ProtoMessage() {}
 
 func (x *NodeCoordinate) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[26]
+	mi := &file_log_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2002,7 +2131,7 @@ func (x *NodeCoordinate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCoordinate.ProtoReflect.Descriptor instead.
 func (*NodeCoordinate) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{26}
+	return file_log_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *NodeCoordinate) GetNode() string {
@@ -2056,7 +2185,7 @@ type KVEntry struct {
 
 func (x *KVEntry) Reset() {
 	*x = KVEntry{}
-	mi := &file_log_proto_msgTypes[27]
+	mi := &file_log_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2068,7 +2197,7 @@ func (x *KVEntry) String() string {
 func (*KVEntry) ProtoMessage() {}
 
 func (x *KVEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[27]
+	mi := &file_log_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2081,7 +2210,7 @@ func (x *KVEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KVEntry.ProtoReflect.Descriptor instead.
 func (*KVEntry) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{27}
+	return file_log_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *KVEntry) GetKey() []byte {
@@ -2158,7 +2287,7 @@ type Session struct {
 
 func (x *Session) Reset() {
 	*x = Session{}
-	mi := &file_log_proto_msgTypes[28]
+	mi := &file_log_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2170,7 +2299,7 @@ func (x *Session) String() string {
 func (*Session) ProtoMessage() {}
 
 func (x *Session) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[28]
+	mi := &file_log_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2183,7 +2312,7 @@ func (x *Session) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Session.ProtoReflect.Descriptor instead.
 func (*Session) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{28}
+	return file_log_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Session) GetId() string {
@@ -2265,7 +2394,7 @@ type ServiceCheckList struct {
 
 func (x *ServiceCheckList) Reset() {
 	*x = ServiceCheckList{}
-	mi := &file_log_proto_msgTypes[29]
+	mi := &file_log_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2277,7 +2406,7 @@ func (x *ServiceCheckList) String() string {
 func (*ServiceCheckList) ProtoMessage() {}
 
 func (x *ServiceCheckList) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[29]
+	mi := &file_log_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2290,7 +2419,7 @@ func (x *ServiceCheckList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceCheckList.ProtoReflect.Descriptor instead.
 func (*ServiceCheckList) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{29}
+	return file_log_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ServiceCheckList) GetValues() []*ServiceCheck {
@@ -2310,7 +2439,7 @@ type ServiceCheck struct {
 
 func (x *ServiceCheck) Reset() {
 	*x = ServiceCheck{}
-	mi := &file_log_proto_msgTypes[30]
+	mi := &file_log_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2322,7 +2451,7 @@ func (x *ServiceCheck) String() string {
 func (*ServiceCheck) ProtoMessage() {}
 
 func (x *ServiceCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[30]
+	mi := &file_log_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2335,7 +2464,7 @@ func (x *ServiceCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceCheck.ProtoReflect.Descriptor instead.
 func (*ServiceCheck) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{30}
+	return file_log_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ServiceCheck) GetId() string {
@@ -2363,7 +2492,7 @@ type LockDelay struct {
 
 func (x *LockDelay) Reset() {
 	*x = LockDelay{}
-	mi := &file_log_proto_msgTypes[31]
+	mi := &file_log_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2375,7 +2504,7 @@ func (x *LockDelay) String() string {
 func (*LockDelay) ProtoMessage() {}
 
 func (x *LockDelay) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[31]
+	mi := &file_log_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2388,7 +2517,7 @@ func (x *LockDelay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockDelay.ProtoReflect.Descriptor instead.
 func (*LockDelay) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{31}
+	return file_log_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *LockDelay) GetKey() []byte {
@@ -2425,7 +2554,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_log_proto_msgTypes[32]
+	mi := &file_log_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2437,7 +2566,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[32]
+	mi := &file_log_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2450,7 +2579,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{32}
+	return file_log_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Outcome) GetToken() uint64 {
@@ -2490,7 +2619,7 @@ type TxnResult struct {
 
 func (x *TxnResult) Reset() {
 	*x = TxnResult{}
-	mi := &file_log_proto_msgTypes[33]
+	mi := &file_log_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2502,7 +2631,7 @@ func (x *TxnResult) String() string {
 func (*TxnResult) ProtoMessage() {}
 
 func (x *TxnResult) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[33]
+	mi := &file_log_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2515,7 +2644,7 @@ func (x *TxnResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxnResult.ProtoReflect.Descriptor instead.
 func (*TxnResult) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{33}
+	return file_log_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *TxnResult) GetResult() isTxnResult_Result {
@@ -2615,7 +2744,7 @@ type TxnError struct {
 
 func (x *TxnError) Reset() {
 	*x = TxnError{}
-	mi := &file_log_proto_msgTypes[34]
+	mi := &file_log_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2627,7 +2756,7 @@ func (x *TxnError) String() string {
 func (*TxnError) ProtoMessage() {}
 
 func (x *TxnError) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[34]
+	mi := &file_log_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2640,7 +2769,7 @@ func (x *TxnError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxnError.ProtoReflect.Descriptor instead.
 func (*TxnError) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{34}
+	return file_log_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *TxnError) GetOp() uint64 {
@@ -2680,7 +2809,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_log_proto_msgTypes[35]
+	mi := &file_log_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2692,7 +2821,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[35]
+	mi := &file_log_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2705,7 +2834,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{35}
+	return file_log_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Node) GetId() string {
@@ -2792,7 +2921,7 @@ type Service struct {
 
 func (x *Service) Reset() {
 	*x = Service{}
-	mi := &file_log_proto_msgTypes[36]
+	mi := &file_log_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2804,7 +2933,7 @@ func (x *Service) String() string {
 func (*Service) ProtoMessage() {}
 
 func (x *Service) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[36]
+	mi := &file_log_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2817,7 +2946,7 @@ func (x *Service) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Service.ProtoReflect.Descriptor instead.
 func (*Service) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{36}
+	return file_log_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Service) GetNode() string {
@@ -2973,7 +3102,7 @@ type Proxy struct {
 
 func (x *Proxy) Reset() {
 	*x = Proxy{}
-	mi := &file_log_proto_msgTypes[37]
+	mi := &file_log_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2985,7 +3114,7 @@ func (x *Proxy) String() string {
 func (*Proxy) ProtoMessage() {}
 
 func (x *Proxy) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[37]
+	mi := &file_log_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2998,7 +3127,7 @@ func (x *Proxy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Proxy.ProtoReflect.Descriptor instead.
 func (*Proxy) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{37}
+	return file_log_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Proxy) GetDestinationServiceName() string {
@@ -3046,7 +3175,7 @@ type Locality struct {
 
 func (x *Locality) Reset() {
 	*x = Locality{}
-	mi := &file_log_proto_msgTypes[38]
+	mi := &file_log_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3058,7 +3187,7 @@ func (x *Locality) String() string {
 func (*Locality) ProtoMessage() {}
 
 func (x *Locality) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[38]
+	mi := &file_log_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3071,7 +3200,7 @@ func (x *Locality) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locality.ProtoReflect.Descriptor instead.
 func (*Locality) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{38}
+	return file_log_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Locality) GetRegion() string {
@@ -3113,7 +3242,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_log_proto_msgTypes[39]
+	mi := &file_log_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3125,7 +3254,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[39]
+	mi := &file_log_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3138,7 +3267,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{39}
+	return file_log_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Check) GetNode() string {
@@ -3282,7 +3411,7 @@ type CARoot struct {
 
 func (x *CARoot) Reset() {
 	*x = CARoot{}
-	mi := &file_log_proto_msgTypes[40]
+	mi := &file_log_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3294,7 +3423,7 @@ func (x *CARoot) String() string {
 func (*CARoot) ProtoMessage() {}
 
 func (x *CARoot) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[40]
+	mi := &file_log_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3307,7 +3436,7 @@ func (x *CARoot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CARoot.ProtoReflect.Descriptor instead.
 func (*CARoot) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{40}
+	return file_log_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *CARoot) GetId() string {
@@ -3419,7 +3548,7 @@ type Time struct {
 
 func (x *Time) Reset() {
 	*x = Time{}
-	mi := &file_log_proto_msgTypes[41]
+	mi := &file_log_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3431,7 +3560,7 @@ func (x *Time) String() string {
 func (*Time) ProtoMessage() {}
 
 func (x *Time) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[41]
+	mi := &file_log_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3444,7 +3573,7 @@ func (x *Time) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Time.ProtoReflect.Descriptor instead.
 func (*Time) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{41}
+	return file_log_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Time) GetSeconds() int64 {
@@ -3472,7 +3601,7 @@ type StringMap struct {
 
 func (x *StringMap) Reset() {
 	*x = StringMap{}
-	mi := &file_log_proto_msgTypes[42]
+	mi := &file_log_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3484,7 +3613,7 @@ func (x *StringMap) String() string {
 func (*StringMap) ProtoMessage() {}
 
 func (x *StringMap) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[42]
+	mi := &file_log_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3497,7 +3626,7 @@ func (x *StringMap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StringMap.ProtoReflect.Descriptor instead.
 func (*StringMap) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{42}
+	return file_log_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *StringMap) GetEntries() map[string]string {
@@ -3516,7 +3645,7 @@ type StringList struct {
 
 func (x *StringList) Reset() {
 	*x = StringList{}
-	mi := &file_log_proto_msgTypes[43]
+	mi := &file_log_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3528,7 +3657,7 @@ func (x *StringList) String() string {
 func (*StringList) ProtoMessage() {}
 
 func (x *StringList) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[43]
+	mi := &file_log_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3541,7 +3670,7 @@ func (x *StringList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StringList.ProtoReflect.Descriptor instead.
 func (*StringList) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{43}
+	return file_log_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *StringList) GetValues() []string {
@@ -3560,7 +3689,7 @@ type AddressMap struct {
 
 func (x *AddressMap) Reset() {
 	*x = AddressMap{}
-	mi := &file_log_proto_msgTypes[44]
+	mi := &file_log_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3572,7 +3701,7 @@ func (x *AddressMap) String() string {
 func (*AddressMap) ProtoMessage() {}
 
 func (x *AddressMap) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[44]
+	mi := &file_log_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3585,7 +3714,7 @@ func (x *AddressMap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddressMap.ProtoReflect.Descriptor instead.
 func (*AddressMap) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{44}
+	return file_log_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *AddressMap) GetEntries() map[string]*ServiceAddress {
@@ -3605,7 +3734,7 @@ type ServiceAddress struct {
 
 func (x *ServiceAddress) Reset() {
 	*x = ServiceAddress{}
-	mi := &file_log_proto_msgTypes[45]
+	mi := &file_log_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3617,7 +3746,7 @@ func (x *ServiceAddress) String() string {
 func (*ServiceAddress) ProtoMessage() {}
 
 func (x *ServiceAddress) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[45]
+	mi := &file_log_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3630,7 +3759,7 @@ func (x *ServiceAddress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceAddress.ProtoReflect.Descriptor instead.
 func (*ServiceAddress) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{45}
+	return file_log_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ServiceAddress) GetAddress() string {
@@ -3667,6 +3796,8 @@ type SnapshotRecord struct {
 	//	*SnapshotRecord_Query
 	//	*SnapshotRecord_Coordinate
 	//	*SnapshotRecord_Autopilot
+	//	*SnapshotRecord_History
+	//	*SnapshotRecord_Revision
 	Record        isSnapshotRecord_Record `protobuf_oneof:"record"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3674,7 +3805,7 @@ type SnapshotRecord struct {
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_log_proto_msgTypes[46]
+	mi := &file_log_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3686,7 +3817,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[46]
+	mi := &file_log_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3699,7 +3830,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{46}
+	return file_log_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SnapshotRecord) GetRecord() isSnapshotRecord_Record {
@@ -3844,6 +3975,24 @@ func (x *SnapshotRecord) GetAutopilot() *Autopilot {
 	return nil
 }
 
+func (x *SnapshotRecord) GetHistory() *KVHistory {
+	if x != nil {
+		if x, ok := x.Record.(*SnapshotRecord_History); ok {
+			return x.History
+		}
+	}
+	return nil
+}
+
+func (x *SnapshotRecord) GetRevision() *Revision {
+	if x != nil {
+		if x, ok := x.Record.(*SnapshotRecord_Revision); ok {
+			return x.Revision
+		}
+	}
+	return nil
+}
+
 type isSnapshotRecord_Record interface {
 	isSnapshotRecord_Record()
 }
@@ -3908,6 +4057,14 @@ type SnapshotRecord_Autopilot struct {
 	Autopilot *Autopilot `protobuf:"bytes,15,opt,name=autopilot,proto3,oneof"`
 }
 
+type SnapshotRecord_History struct {
+	History *KVHistory `protobuf:"bytes,16,opt,name=history,proto3,oneof"`
+}
+
+type SnapshotRecord_Revision struct {
+	Revision *Revision `protobuf:"bytes,17,opt,name=revision,proto3,oneof"`
+}
+
 func (*SnapshotRecord_Header) isSnapshotRecord_Record() {}
 
 func (*SnapshotRecord_Node) isSnapshotRecord_Record() {}
@@ -3938,6 +4095,119 @@ func (*SnapshotRecord_Coordinate) isSnapshotRecord_Record() {}
 
 func (*SnapshotRecord_Autopilot) isSnapshotRecord_Record() {}
 
+func (*SnapshotRecord_History) isSnapshotRecord_Record() {}
+
+func (*SnapshotRecord_Revision) isSnapshotRecord_Record() {}
+
+// Revision is a write of a key.
+type Revision struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           []byte                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Index         uint64                 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	Time          *Time                  `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
+	Accessor      string                 `protobuf:"bytes,4,opt,name=accessor,proto3" json:"accessor,omitempty"`
+	Source        string                 `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`
+	Kind          uint64                 `protobuf:"varint,6,opt,name=kind,proto3" json:"kind,omitempty"` // 0: unknown; 1 to 7: a verb of KVOp; 32: the end of the lock's session
+	Txn           bool                   `protobuf:"varint,7,opt,name=txn,proto3" json:"txn,omitempty"`
+	Present       bool                   `protobuf:"varint,8,opt,name=present,proto3" json:"present,omitempty"` // the entry is the key's
+	Entry         *KVEntry               `protobuf:"bytes,9,opt,name=entry,proto3" json:"entry,omitempty"`      // value, flags and session of a past one; absent: deleted, or present
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Revision) Reset() {
+	*x = Revision{}
+	mi := &file_log_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Revision) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Revision) ProtoMessage() {}
+
+func (x *Revision) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Revision.ProtoReflect.Descriptor instead.
+func (*Revision) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *Revision) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+func (x *Revision) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Revision) GetTime() *Time {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *Revision) GetAccessor() string {
+	if x != nil {
+		return x.Accessor
+	}
+	return ""
+}
+
+func (x *Revision) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Revision) GetKind() uint64 {
+	if x != nil {
+		return x.Kind
+	}
+	return 0
+}
+
+func (x *Revision) GetTxn() bool {
+	if x != nil {
+		return x.Txn
+	}
+	return false
+}
+
+func (x *Revision) GetPresent() bool {
+	if x != nil {
+		return x.Present
+	}
+	return false
+}
+
+func (x *Revision) GetEntry() *KVEntry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
 type SnapshotHeader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
@@ -3953,7 +4223,7 @@ type SnapshotHeader struct {
 
 func (x *SnapshotHeader) Reset() {
 	*x = SnapshotHeader{}
-	mi := &file_log_proto_msgTypes[47]
+	mi := &file_log_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3965,7 +4235,7 @@ func (x *SnapshotHeader) String() string {
 func (*SnapshotHeader) ProtoMessage() {}
 
 func (x *SnapshotHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[47]
+	mi := &file_log_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3978,7 +4248,7 @@ func (x *SnapshotHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotHeader.ProtoReflect.Descriptor instead.
 func (*SnapshotHeader) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{47}
+	return file_log_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SnapshotHeader) GetIndex() uint64 {
@@ -4041,7 +4311,7 @@ type KeyTomb struct {
 
 func (x *KeyTomb) Reset() {
 	*x = KeyTomb{}
-	mi := &file_log_proto_msgTypes[48]
+	mi := &file_log_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4053,7 +4323,7 @@ func (x *KeyTomb) String() string {
 func (*KeyTomb) ProtoMessage() {}
 
 func (x *KeyTomb) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[48]
+	mi := &file_log_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4066,7 +4336,7 @@ func (x *KeyTomb) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyTomb.ProtoReflect.Descriptor instead.
 func (*KeyTomb) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{48}
+	return file_log_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *KeyTomb) GetKey() []byte {
@@ -4094,7 +4364,7 @@ type TopicIndex struct {
 
 func (x *TopicIndex) Reset() {
 	*x = TopicIndex{}
-	mi := &file_log_proto_msgTypes[49]
+	mi := &file_log_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4106,7 +4376,7 @@ func (x *TopicIndex) String() string {
 func (*TopicIndex) ProtoMessage() {}
 
 func (x *TopicIndex) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[49]
+	mi := &file_log_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4119,7 +4389,7 @@ func (x *TopicIndex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicIndex.ProtoReflect.Descriptor instead.
 func (*TopicIndex) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{49}
+	return file_log_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *TopicIndex) GetKind() uint64 {
@@ -4156,7 +4426,7 @@ type Recent struct {
 
 func (x *Recent) Reset() {
 	*x = Recent{}
-	mi := &file_log_proto_msgTypes[50]
+	mi := &file_log_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4168,7 +4438,7 @@ func (x *Recent) String() string {
 func (*Recent) ProtoMessage() {}
 
 func (x *Recent) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[50]
+	mi := &file_log_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4181,7 +4451,7 @@ func (x *Recent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recent.ProtoReflect.Descriptor instead.
 func (*Recent) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{50}
+	return file_log_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Recent) GetRequestId() []byte {
@@ -4223,7 +4493,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_log_proto_msgTypes[51]
+	mi := &file_log_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4235,7 +4505,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[51]
+	mi := &file_log_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4248,7 +4518,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{51}
+	return file_log_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Error) GetKind() uint64 {
@@ -4282,7 +4552,7 @@ type SnapshotFooter struct {
 
 func (x *SnapshotFooter) Reset() {
 	*x = SnapshotFooter{}
-	mi := &file_log_proto_msgTypes[52]
+	mi := &file_log_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4294,7 +4564,7 @@ func (x *SnapshotFooter) String() string {
 func (*SnapshotFooter) ProtoMessage() {}
 
 func (x *SnapshotFooter) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[52]
+	mi := &file_log_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4307,7 +4577,7 @@ func (x *SnapshotFooter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotFooter.ProtoReflect.Descriptor instead.
 func (*SnapshotFooter) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{52}
+	return file_log_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SnapshotFooter) GetRecords() uint64 {
@@ -4327,7 +4597,7 @@ type Items struct {
 
 func (x *Items) Reset() {
 	*x = Items{}
-	mi := &file_log_proto_msgTypes[53]
+	mi := &file_log_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4339,7 +4609,7 @@ func (x *Items) String() string {
 func (*Items) ProtoMessage() {}
 
 func (x *Items) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[53]
+	mi := &file_log_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4352,7 +4622,7 @@ func (x *Items) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Items.ProtoReflect.Descriptor instead.
 func (*Items) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{53}
+	return file_log_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Items) GetItems() []*Item {
@@ -4384,7 +4654,7 @@ type Item struct {
 
 func (x *Item) Reset() {
 	*x = Item{}
-	mi := &file_log_proto_msgTypes[54]
+	mi := &file_log_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4396,7 +4666,7 @@ func (x *Item) String() string {
 func (*Item) ProtoMessage() {}
 
 func (x *Item) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[54]
+	mi := &file_log_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4409,7 +4679,7 @@ func (x *Item) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Item.ProtoReflect.Descriptor instead.
 func (*Item) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{54}
+	return file_log_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Item) GetItem() isItem_Item {
@@ -4599,7 +4869,7 @@ type Instance struct {
 
 func (x *Instance) Reset() {
 	*x = Instance{}
-	mi := &file_log_proto_msgTypes[55]
+	mi := &file_log_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4611,7 +4881,7 @@ func (x *Instance) String() string {
 func (*Instance) ProtoMessage() {}
 
 func (x *Instance) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[55]
+	mi := &file_log_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4624,7 +4894,7 @@ func (x *Instance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Instance.ProtoReflect.Descriptor instead.
 func (*Instance) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{55}
+	return file_log_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Instance) GetNode() *Node {
@@ -4658,7 +4928,7 @@ type NodeServices struct {
 
 func (x *NodeServices) Reset() {
 	*x = NodeServices{}
-	mi := &file_log_proto_msgTypes[56]
+	mi := &file_log_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4670,7 +4940,7 @@ func (x *NodeServices) String() string {
 func (*NodeServices) ProtoMessage() {}
 
 func (x *NodeServices) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[56]
+	mi := &file_log_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4683,7 +4953,7 @@ func (x *NodeServices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeServices.ProtoReflect.Descriptor instead.
 func (*NodeServices) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{56}
+	return file_log_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *NodeServices) GetNode() *Node {
@@ -4710,7 +4980,7 @@ type ServiceSummary struct {
 
 func (x *ServiceSummary) Reset() {
 	*x = ServiceSummary{}
-	mi := &file_log_proto_msgTypes[57]
+	mi := &file_log_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4722,7 +4992,7 @@ func (x *ServiceSummary) String() string {
 func (*ServiceSummary) ProtoMessage() {}
 
 func (x *ServiceSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[57]
+	mi := &file_log_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4735,7 +5005,7 @@ func (x *ServiceSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceSummary.ProtoReflect.Descriptor instead.
 func (*ServiceSummary) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{57}
+	return file_log_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ServiceSummary) GetName() string {
@@ -4756,7 +5026,7 @@ var File_log_proto protoreflect.FileDescriptor
 
 const file_log_proto_rawDesc = "" +
 	"\n" +
-	"\tlog.proto\x12\rmuster.log.v1\"\xe0\x06\n" +
+	"\tlog.proto\x12\rmuster.log.v1\"\xa0\a\n" +
 	"\aCommand\x12'\n" +
 	"\x04meta\x18\x01 \x01(\v2\x13.muster.log.v1.MetaR\x04meta\x129\n" +
 	"\bregister\x18\x02 \x01(\v2\x1b.muster.log.v1.RegistrationH\x00R\bregister\x12?\n" +
@@ -4775,7 +5045,9 @@ const file_log_proto_rawDesc = "" +
 	"\tset_query\x18\v \x01(\v2\x17.muster.log.v1.QuerySetH\x00R\bsetQuery\x12A\n" +
 	"\fdelete_query\x18\f \x01(\v2\x1c.muster.log.v1.QueryDeletionH\x00R\vdeleteQuery\x12P\n" +
 	"\x12update_coordinates\x18\r \x01(\v2\x1f.muster.log.v1.CoordinateUpdateH\x00R\x11updateCoordinates\x12B\n" +
-	"\rset_autopilot\x18\x0e \x01(\v2\x1b.muster.log.v1.AutopilotSetH\x00R\fsetAutopilotB\x04\n" +
+	"\rset_autopilot\x18\x0e \x01(\v2\x1b.muster.log.v1.AutopilotSetH\x00R\fsetAutopilot\x12>\n" +
+	"\vset_history\x18\x0f \x01(\v2\x1b.muster.log.v1.KVHistorySetH\x00R\n" +
+	"setHistoryB\x04\n" +
 	"\x02op\"\xa2\x01\n" +
 	"\x04Meta\x12\x1d\n" +
 	"\n" +
@@ -4874,7 +5146,14 @@ const file_log_proto_rawDesc = "" +
 	"\x13upgrade_version_tag\x18\b \x01(\tR\x11upgradeVersionTag\x12!\n" +
 	"\fcreate_index\x18\t \x01(\x04R\vcreateIndex\x12!\n" +
 	"\fmodify_index\x18\n" +
-	" \x01(\x04R\vmodifyIndex\"\xfc\x02\n" +
+	" \x01(\x04R\vmodifyIndex\"@\n" +
+	"\fKVHistorySet\x120\n" +
+	"\x06config\x18\x01 \x01(\v2\x18.muster.log.v1.KVHistoryR\x06config\"\x8c\x01\n" +
+	"\tKVHistory\x12\x1c\n" +
+	"\trevisions\x18\x01 \x01(\x04R\trevisions\x12\x1b\n" +
+	"\tmax_bytes\x18\x02 \x01(\x04R\bmaxBytes\x12!\n" +
+	"\fcreate_index\x18\x03 \x01(\x04R\vcreateIndex\x12!\n" +
+	"\fmodify_index\x18\x04 \x01(\x04R\vmodifyIndex\"\xfc\x02\n" +
 	"\x05Query\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -5071,7 +5350,7 @@ const file_log_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x1d.muster.log.v1.ServiceAddressR\x05value:\x028\x01\">\n" +
 	"\x0eServiceAddress\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x12\n" +
-	"\x04port\x18\x02 \x01(\x03R\x04port\"\x9f\x06\n" +
+	"\x04port\x18\x02 \x01(\x03R\x04port\"\x8c\a\n" +
 	"\x0eSnapshotRecord\x127\n" +
 	"\x06header\x18\x01 \x01(\v2\x1d.muster.log.v1.SnapshotHeaderH\x00R\x06header\x12)\n" +
 	"\x04node\x18\x02 \x01(\v2\x13.muster.log.v1.NodeH\x00R\x04node\x122\n" +
@@ -5090,8 +5369,20 @@ const file_log_proto_rawDesc = "" +
 	"\n" +
 	"coordinate\x18\x0e \x01(\v2\x1d.muster.log.v1.NodeCoordinateH\x00R\n" +
 	"coordinate\x128\n" +
-	"\tautopilot\x18\x0f \x01(\v2\x18.muster.log.v1.AutopilotH\x00R\tautopilotB\b\n" +
-	"\x06record\"\xc7\x01\n" +
+	"\tautopilot\x18\x0f \x01(\v2\x18.muster.log.v1.AutopilotH\x00R\tautopilot\x124\n" +
+	"\ahistory\x18\x10 \x01(\v2\x18.muster.log.v1.KVHistoryH\x00R\ahistory\x125\n" +
+	"\brevision\x18\x11 \x01(\v2\x17.muster.log.v1.RevisionH\x00R\brevisionB\b\n" +
+	"\x06record\"\xfd\x01\n" +
+	"\bRevision\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\fR\x03key\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\x04R\x05index\x12'\n" +
+	"\x04time\x18\x03 \x01(\v2\x13.muster.log.v1.TimeR\x04time\x12\x1a\n" +
+	"\baccessor\x18\x04 \x01(\tR\baccessor\x12\x16\n" +
+	"\x06source\x18\x05 \x01(\tR\x06source\x12\x12\n" +
+	"\x04kind\x18\x06 \x01(\x04R\x04kind\x12\x10\n" +
+	"\x03txn\x18\a \x01(\bR\x03txn\x12\x18\n" +
+	"\apresent\x18\b \x01(\bR\apresent\x12,\n" +
+	"\x05entry\x18\t \x01(\v2\x16.muster.log.v1.KVEntryR\x05entry\"\xc7\x01\n" +
 	"\x0eSnapshotHeader\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x14\n" +
 	"\x05floor\x18\x02 \x01(\x04R\x05floor\x12!\n" +
@@ -5163,7 +5454,7 @@ func file_log_proto_rawDescGZIP() []byte {
 	return file_log_proto_rawDescData
 }
 
-var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
+var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
 var file_log_proto_goTypes = []any{
 	(*Command)(nil),            // 0: muster.log.v1.Command
 	(*Meta)(nil),               // 1: muster.log.v1.Meta
@@ -5187,44 +5478,47 @@ var file_log_proto_goTypes = []any{
 	(*CoordinateUpdate)(nil),   // 19: muster.log.v1.CoordinateUpdate
 	(*AutopilotSet)(nil),       // 20: muster.log.v1.AutopilotSet
 	(*Autopilot)(nil),          // 21: muster.log.v1.Autopilot
-	(*Query)(nil),              // 22: muster.log.v1.Query
-	(*QueryService)(nil),       // 23: muster.log.v1.QueryService
-	(*QueryTargetList)(nil),    // 24: muster.log.v1.QueryTargetList
-	(*QueryTarget)(nil),        // 25: muster.log.v1.QueryTarget
-	(*NodeCoordinate)(nil),     // 26: muster.log.v1.NodeCoordinate
-	(*KVEntry)(nil),            // 27: muster.log.v1.KVEntry
-	(*Session)(nil),            // 28: muster.log.v1.Session
-	(*ServiceCheckList)(nil),   // 29: muster.log.v1.ServiceCheckList
-	(*ServiceCheck)(nil),       // 30: muster.log.v1.ServiceCheck
-	(*LockDelay)(nil),          // 31: muster.log.v1.LockDelay
-	(*Outcome)(nil),            // 32: muster.log.v1.Outcome
-	(*TxnResult)(nil),          // 33: muster.log.v1.TxnResult
-	(*TxnError)(nil),           // 34: muster.log.v1.TxnError
-	(*Node)(nil),               // 35: muster.log.v1.Node
-	(*Service)(nil),            // 36: muster.log.v1.Service
-	(*Proxy)(nil),              // 37: muster.log.v1.Proxy
-	(*Locality)(nil),           // 38: muster.log.v1.Locality
-	(*Check)(nil),              // 39: muster.log.v1.Check
-	(*CARoot)(nil),             // 40: muster.log.v1.CARoot
-	(*Time)(nil),               // 41: muster.log.v1.Time
-	(*StringMap)(nil),          // 42: muster.log.v1.StringMap
-	(*StringList)(nil),         // 43: muster.log.v1.StringList
-	(*AddressMap)(nil),         // 44: muster.log.v1.AddressMap
-	(*ServiceAddress)(nil),     // 45: muster.log.v1.ServiceAddress
-	(*SnapshotRecord)(nil),     // 46: muster.log.v1.SnapshotRecord
-	(*SnapshotHeader)(nil),     // 47: muster.log.v1.SnapshotHeader
-	(*KeyTomb)(nil),            // 48: muster.log.v1.KeyTomb
-	(*TopicIndex)(nil),         // 49: muster.log.v1.TopicIndex
-	(*Recent)(nil),             // 50: muster.log.v1.Recent
-	(*Error)(nil),              // 51: muster.log.v1.Error
-	(*SnapshotFooter)(nil),     // 52: muster.log.v1.SnapshotFooter
-	(*Items)(nil),              // 53: muster.log.v1.Items
-	(*Item)(nil),               // 54: muster.log.v1.Item
-	(*Instance)(nil),           // 55: muster.log.v1.Instance
-	(*NodeServices)(nil),       // 56: muster.log.v1.NodeServices
-	(*ServiceSummary)(nil),     // 57: muster.log.v1.ServiceSummary
-	nil,                        // 58: muster.log.v1.StringMap.EntriesEntry
-	nil,                        // 59: muster.log.v1.AddressMap.EntriesEntry
+	(*KVHistorySet)(nil),       // 22: muster.log.v1.KVHistorySet
+	(*KVHistory)(nil),          // 23: muster.log.v1.KVHistory
+	(*Query)(nil),              // 24: muster.log.v1.Query
+	(*QueryService)(nil),       // 25: muster.log.v1.QueryService
+	(*QueryTargetList)(nil),    // 26: muster.log.v1.QueryTargetList
+	(*QueryTarget)(nil),        // 27: muster.log.v1.QueryTarget
+	(*NodeCoordinate)(nil),     // 28: muster.log.v1.NodeCoordinate
+	(*KVEntry)(nil),            // 29: muster.log.v1.KVEntry
+	(*Session)(nil),            // 30: muster.log.v1.Session
+	(*ServiceCheckList)(nil),   // 31: muster.log.v1.ServiceCheckList
+	(*ServiceCheck)(nil),       // 32: muster.log.v1.ServiceCheck
+	(*LockDelay)(nil),          // 33: muster.log.v1.LockDelay
+	(*Outcome)(nil),            // 34: muster.log.v1.Outcome
+	(*TxnResult)(nil),          // 35: muster.log.v1.TxnResult
+	(*TxnError)(nil),           // 36: muster.log.v1.TxnError
+	(*Node)(nil),               // 37: muster.log.v1.Node
+	(*Service)(nil),            // 38: muster.log.v1.Service
+	(*Proxy)(nil),              // 39: muster.log.v1.Proxy
+	(*Locality)(nil),           // 40: muster.log.v1.Locality
+	(*Check)(nil),              // 41: muster.log.v1.Check
+	(*CARoot)(nil),             // 42: muster.log.v1.CARoot
+	(*Time)(nil),               // 43: muster.log.v1.Time
+	(*StringMap)(nil),          // 44: muster.log.v1.StringMap
+	(*StringList)(nil),         // 45: muster.log.v1.StringList
+	(*AddressMap)(nil),         // 46: muster.log.v1.AddressMap
+	(*ServiceAddress)(nil),     // 47: muster.log.v1.ServiceAddress
+	(*SnapshotRecord)(nil),     // 48: muster.log.v1.SnapshotRecord
+	(*Revision)(nil),           // 49: muster.log.v1.Revision
+	(*SnapshotHeader)(nil),     // 50: muster.log.v1.SnapshotHeader
+	(*KeyTomb)(nil),            // 51: muster.log.v1.KeyTomb
+	(*TopicIndex)(nil),         // 52: muster.log.v1.TopicIndex
+	(*Recent)(nil),             // 53: muster.log.v1.Recent
+	(*Error)(nil),              // 54: muster.log.v1.Error
+	(*SnapshotFooter)(nil),     // 55: muster.log.v1.SnapshotFooter
+	(*Items)(nil),              // 56: muster.log.v1.Items
+	(*Item)(nil),               // 57: muster.log.v1.Item
+	(*Instance)(nil),           // 58: muster.log.v1.Instance
+	(*NodeServices)(nil),       // 59: muster.log.v1.NodeServices
+	(*ServiceSummary)(nil),     // 60: muster.log.v1.ServiceSummary
+	nil,                        // 61: muster.log.v1.StringMap.EntriesEntry
+	nil,                        // 62: muster.log.v1.AddressMap.EntriesEntry
 }
 var file_log_proto_depIdxs = []int32{
 	1,   // 0: muster.log.v1.Command.meta:type_name -> muster.log.v1.Meta
@@ -5241,99 +5535,105 @@ var file_log_proto_depIdxs = []int32{
 	18,  // 11: muster.log.v1.Command.delete_query:type_name -> muster.log.v1.QueryDeletion
 	19,  // 12: muster.log.v1.Command.update_coordinates:type_name -> muster.log.v1.CoordinateUpdate
 	20,  // 13: muster.log.v1.Command.set_autopilot:type_name -> muster.log.v1.AutopilotSet
-	41,  // 14: muster.log.v1.Meta.time:type_name -> muster.log.v1.Time
-	35,  // 15: muster.log.v1.Registration.node:type_name -> muster.log.v1.Node
-	36,  // 16: muster.log.v1.Registration.service:type_name -> muster.log.v1.Service
-	39,  // 17: muster.log.v1.Registration.checks:type_name -> muster.log.v1.Check
-	40,  // 18: muster.log.v1.CARootSet.roots:type_name -> muster.log.v1.CARoot
-	6,   // 19: muster.log.v1.KVOp.fence:type_name -> muster.log.v1.Fence
-	28,  // 20: muster.log.v1.SessionCreation.session:type_name -> muster.log.v1.Session
-	31,  // 21: muster.log.v1.Expiry.delays:type_name -> muster.log.v1.LockDelay
-	12,  // 22: muster.log.v1.Txn.ops:type_name -> muster.log.v1.TxnOp
-	6,   // 23: muster.log.v1.Txn.fence:type_name -> muster.log.v1.Fence
-	5,   // 24: muster.log.v1.TxnOp.kv:type_name -> muster.log.v1.KVOp
-	13,  // 25: muster.log.v1.TxnOp.node:type_name -> muster.log.v1.NodeOp
-	14,  // 26: muster.log.v1.TxnOp.service:type_name -> muster.log.v1.ServiceOp
-	15,  // 27: muster.log.v1.TxnOp.check:type_name -> muster.log.v1.CheckOp
-	16,  // 28: muster.log.v1.TxnOp.session:type_name -> muster.log.v1.SessionOp
-	35,  // 29: muster.log.v1.NodeOp.node:type_name -> muster.log.v1.Node
-	36,  // 30: muster.log.v1.ServiceOp.service:type_name -> muster.log.v1.Service
-	39,  // 31: muster.log.v1.CheckOp.check:type_name -> muster.log.v1.Check
-	22,  // 32: muster.log.v1.QuerySet.query:type_name -> muster.log.v1.Query
-	26,  // 33: muster.log.v1.CoordinateUpdate.nodes:type_name -> muster.log.v1.NodeCoordinate
-	21,  // 34: muster.log.v1.AutopilotSet.config:type_name -> muster.log.v1.Autopilot
-	23,  // 35: muster.log.v1.Query.service:type_name -> muster.log.v1.QueryService
-	43,  // 36: muster.log.v1.QueryService.failover_datacenters:type_name -> muster.log.v1.StringList
-	24,  // 37: muster.log.v1.QueryService.failover_targets:type_name -> muster.log.v1.QueryTargetList
-	43,  // 38: muster.log.v1.QueryService.ignore_check_ids:type_name -> muster.log.v1.StringList
-	43,  // 39: muster.log.v1.QueryService.tags:type_name -> muster.log.v1.StringList
-	42,  // 40: muster.log.v1.QueryService.node_meta:type_name -> muster.log.v1.StringMap
-	42,  // 41: muster.log.v1.QueryService.service_meta:type_name -> muster.log.v1.StringMap
-	25,  // 42: muster.log.v1.QueryTargetList.values:type_name -> muster.log.v1.QueryTarget
-	43,  // 43: muster.log.v1.Session.node_checks:type_name -> muster.log.v1.StringList
-	29,  // 44: muster.log.v1.Session.service_checks:type_name -> muster.log.v1.ServiceCheckList
-	30,  // 45: muster.log.v1.ServiceCheckList.values:type_name -> muster.log.v1.ServiceCheck
-	33,  // 46: muster.log.v1.Outcome.results:type_name -> muster.log.v1.TxnResult
-	34,  // 47: muster.log.v1.Outcome.errors:type_name -> muster.log.v1.TxnError
-	27,  // 48: muster.log.v1.TxnResult.kv:type_name -> muster.log.v1.KVEntry
-	35,  // 49: muster.log.v1.TxnResult.node:type_name -> muster.log.v1.Node
-	36,  // 50: muster.log.v1.TxnResult.service:type_name -> muster.log.v1.Service
-	39,  // 51: muster.log.v1.TxnResult.check:type_name -> muster.log.v1.Check
-	28,  // 52: muster.log.v1.TxnResult.session:type_name -> muster.log.v1.Session
-	42,  // 53: muster.log.v1.Node.tagged_addresses:type_name -> muster.log.v1.StringMap
-	42,  // 54: muster.log.v1.Node.meta:type_name -> muster.log.v1.StringMap
-	43,  // 55: muster.log.v1.Service.tags:type_name -> muster.log.v1.StringList
-	44,  // 56: muster.log.v1.Service.tagged_addresses:type_name -> muster.log.v1.AddressMap
-	42,  // 57: muster.log.v1.Service.meta:type_name -> muster.log.v1.StringMap
-	37,  // 58: muster.log.v1.Service.proxy:type_name -> muster.log.v1.Proxy
-	38,  // 59: muster.log.v1.Service.locality:type_name -> muster.log.v1.Locality
-	41,  // 60: muster.log.v1.Service.registered_at:type_name -> muster.log.v1.Time
-	43,  // 61: muster.log.v1.Check.service_tags:type_name -> muster.log.v1.StringList
-	41,  // 62: muster.log.v1.Check.status_since:type_name -> muster.log.v1.Time
-	41,  // 63: muster.log.v1.CARoot.not_before:type_name -> muster.log.v1.Time
-	41,  // 64: muster.log.v1.CARoot.not_after:type_name -> muster.log.v1.Time
-	58,  // 65: muster.log.v1.StringMap.entries:type_name -> muster.log.v1.StringMap.EntriesEntry
-	59,  // 66: muster.log.v1.AddressMap.entries:type_name -> muster.log.v1.AddressMap.EntriesEntry
-	47,  // 67: muster.log.v1.SnapshotRecord.header:type_name -> muster.log.v1.SnapshotHeader
-	35,  // 68: muster.log.v1.SnapshotRecord.node:type_name -> muster.log.v1.Node
-	36,  // 69: muster.log.v1.SnapshotRecord.service:type_name -> muster.log.v1.Service
-	39,  // 70: muster.log.v1.SnapshotRecord.check:type_name -> muster.log.v1.Check
-	40,  // 71: muster.log.v1.SnapshotRecord.ca_root:type_name -> muster.log.v1.CARoot
-	49,  // 72: muster.log.v1.SnapshotRecord.topic:type_name -> muster.log.v1.TopicIndex
-	50,  // 73: muster.log.v1.SnapshotRecord.recent:type_name -> muster.log.v1.Recent
-	52,  // 74: muster.log.v1.SnapshotRecord.footer:type_name -> muster.log.v1.SnapshotFooter
-	27,  // 75: muster.log.v1.SnapshotRecord.key:type_name -> muster.log.v1.KVEntry
-	28,  // 76: muster.log.v1.SnapshotRecord.session:type_name -> muster.log.v1.Session
-	31,  // 77: muster.log.v1.SnapshotRecord.delay:type_name -> muster.log.v1.LockDelay
-	48,  // 78: muster.log.v1.SnapshotRecord.key_tomb:type_name -> muster.log.v1.KeyTomb
-	22,  // 79: muster.log.v1.SnapshotRecord.query:type_name -> muster.log.v1.Query
-	26,  // 80: muster.log.v1.SnapshotRecord.coordinate:type_name -> muster.log.v1.NodeCoordinate
-	21,  // 81: muster.log.v1.SnapshotRecord.autopilot:type_name -> muster.log.v1.Autopilot
-	51,  // 82: muster.log.v1.Recent.error:type_name -> muster.log.v1.Error
-	54,  // 83: muster.log.v1.Items.items:type_name -> muster.log.v1.Item
-	35,  // 84: muster.log.v1.Item.node:type_name -> muster.log.v1.Node
-	36,  // 85: muster.log.v1.Item.service:type_name -> muster.log.v1.Service
-	39,  // 86: muster.log.v1.Item.check:type_name -> muster.log.v1.Check
-	55,  // 87: muster.log.v1.Item.instance:type_name -> muster.log.v1.Instance
-	56,  // 88: muster.log.v1.Item.node_services:type_name -> muster.log.v1.NodeServices
-	57,  // 89: muster.log.v1.Item.summary:type_name -> muster.log.v1.ServiceSummary
-	40,  // 90: muster.log.v1.Item.ca_root:type_name -> muster.log.v1.CARoot
-	27,  // 91: muster.log.v1.Item.key:type_name -> muster.log.v1.KVEntry
-	28,  // 92: muster.log.v1.Item.session:type_name -> muster.log.v1.Session
-	22,  // 93: muster.log.v1.Item.query:type_name -> muster.log.v1.Query
-	26,  // 94: muster.log.v1.Item.coordinate:type_name -> muster.log.v1.NodeCoordinate
-	35,  // 95: muster.log.v1.Instance.node:type_name -> muster.log.v1.Node
-	36,  // 96: muster.log.v1.Instance.service:type_name -> muster.log.v1.Service
-	39,  // 97: muster.log.v1.Instance.checks:type_name -> muster.log.v1.Check
-	35,  // 98: muster.log.v1.NodeServices.node:type_name -> muster.log.v1.Node
-	36,  // 99: muster.log.v1.NodeServices.services:type_name -> muster.log.v1.Service
-	43,  // 100: muster.log.v1.ServiceSummary.tags:type_name -> muster.log.v1.StringList
-	45,  // 101: muster.log.v1.AddressMap.EntriesEntry.value:type_name -> muster.log.v1.ServiceAddress
-	102, // [102:102] is the sub-list for method output_type
-	102, // [102:102] is the sub-list for method input_type
-	102, // [102:102] is the sub-list for extension type_name
-	102, // [102:102] is the sub-list for extension extendee
-	0,   // [0:102] is the sub-list for field type_name
+	22,  // 14: muster.log.v1.Command.set_history:type_name -> muster.log.v1.KVHistorySet
+	43,  // 15: muster.log.v1.Meta.time:type_name -> muster.log.v1.Time
+	37,  // 16: muster.log.v1.Registration.node:type_name -> muster.log.v1.Node
+	38,  // 17: muster.log.v1.Registration.service:type_name -> muster.log.v1.Service
+	41,  // 18: muster.log.v1.Registration.checks:type_name -> muster.log.v1.Check
+	42,  // 19: muster.log.v1.CARootSet.roots:type_name -> muster.log.v1.CARoot
+	6,   // 20: muster.log.v1.KVOp.fence:type_name -> muster.log.v1.Fence
+	30,  // 21: muster.log.v1.SessionCreation.session:type_name -> muster.log.v1.Session
+	33,  // 22: muster.log.v1.Expiry.delays:type_name -> muster.log.v1.LockDelay
+	12,  // 23: muster.log.v1.Txn.ops:type_name -> muster.log.v1.TxnOp
+	6,   // 24: muster.log.v1.Txn.fence:type_name -> muster.log.v1.Fence
+	5,   // 25: muster.log.v1.TxnOp.kv:type_name -> muster.log.v1.KVOp
+	13,  // 26: muster.log.v1.TxnOp.node:type_name -> muster.log.v1.NodeOp
+	14,  // 27: muster.log.v1.TxnOp.service:type_name -> muster.log.v1.ServiceOp
+	15,  // 28: muster.log.v1.TxnOp.check:type_name -> muster.log.v1.CheckOp
+	16,  // 29: muster.log.v1.TxnOp.session:type_name -> muster.log.v1.SessionOp
+	37,  // 30: muster.log.v1.NodeOp.node:type_name -> muster.log.v1.Node
+	38,  // 31: muster.log.v1.ServiceOp.service:type_name -> muster.log.v1.Service
+	41,  // 32: muster.log.v1.CheckOp.check:type_name -> muster.log.v1.Check
+	24,  // 33: muster.log.v1.QuerySet.query:type_name -> muster.log.v1.Query
+	28,  // 34: muster.log.v1.CoordinateUpdate.nodes:type_name -> muster.log.v1.NodeCoordinate
+	21,  // 35: muster.log.v1.AutopilotSet.config:type_name -> muster.log.v1.Autopilot
+	23,  // 36: muster.log.v1.KVHistorySet.config:type_name -> muster.log.v1.KVHistory
+	25,  // 37: muster.log.v1.Query.service:type_name -> muster.log.v1.QueryService
+	45,  // 38: muster.log.v1.QueryService.failover_datacenters:type_name -> muster.log.v1.StringList
+	26,  // 39: muster.log.v1.QueryService.failover_targets:type_name -> muster.log.v1.QueryTargetList
+	45,  // 40: muster.log.v1.QueryService.ignore_check_ids:type_name -> muster.log.v1.StringList
+	45,  // 41: muster.log.v1.QueryService.tags:type_name -> muster.log.v1.StringList
+	44,  // 42: muster.log.v1.QueryService.node_meta:type_name -> muster.log.v1.StringMap
+	44,  // 43: muster.log.v1.QueryService.service_meta:type_name -> muster.log.v1.StringMap
+	27,  // 44: muster.log.v1.QueryTargetList.values:type_name -> muster.log.v1.QueryTarget
+	45,  // 45: muster.log.v1.Session.node_checks:type_name -> muster.log.v1.StringList
+	31,  // 46: muster.log.v1.Session.service_checks:type_name -> muster.log.v1.ServiceCheckList
+	32,  // 47: muster.log.v1.ServiceCheckList.values:type_name -> muster.log.v1.ServiceCheck
+	35,  // 48: muster.log.v1.Outcome.results:type_name -> muster.log.v1.TxnResult
+	36,  // 49: muster.log.v1.Outcome.errors:type_name -> muster.log.v1.TxnError
+	29,  // 50: muster.log.v1.TxnResult.kv:type_name -> muster.log.v1.KVEntry
+	37,  // 51: muster.log.v1.TxnResult.node:type_name -> muster.log.v1.Node
+	38,  // 52: muster.log.v1.TxnResult.service:type_name -> muster.log.v1.Service
+	41,  // 53: muster.log.v1.TxnResult.check:type_name -> muster.log.v1.Check
+	30,  // 54: muster.log.v1.TxnResult.session:type_name -> muster.log.v1.Session
+	44,  // 55: muster.log.v1.Node.tagged_addresses:type_name -> muster.log.v1.StringMap
+	44,  // 56: muster.log.v1.Node.meta:type_name -> muster.log.v1.StringMap
+	45,  // 57: muster.log.v1.Service.tags:type_name -> muster.log.v1.StringList
+	46,  // 58: muster.log.v1.Service.tagged_addresses:type_name -> muster.log.v1.AddressMap
+	44,  // 59: muster.log.v1.Service.meta:type_name -> muster.log.v1.StringMap
+	39,  // 60: muster.log.v1.Service.proxy:type_name -> muster.log.v1.Proxy
+	40,  // 61: muster.log.v1.Service.locality:type_name -> muster.log.v1.Locality
+	43,  // 62: muster.log.v1.Service.registered_at:type_name -> muster.log.v1.Time
+	45,  // 63: muster.log.v1.Check.service_tags:type_name -> muster.log.v1.StringList
+	43,  // 64: muster.log.v1.Check.status_since:type_name -> muster.log.v1.Time
+	43,  // 65: muster.log.v1.CARoot.not_before:type_name -> muster.log.v1.Time
+	43,  // 66: muster.log.v1.CARoot.not_after:type_name -> muster.log.v1.Time
+	61,  // 67: muster.log.v1.StringMap.entries:type_name -> muster.log.v1.StringMap.EntriesEntry
+	62,  // 68: muster.log.v1.AddressMap.entries:type_name -> muster.log.v1.AddressMap.EntriesEntry
+	50,  // 69: muster.log.v1.SnapshotRecord.header:type_name -> muster.log.v1.SnapshotHeader
+	37,  // 70: muster.log.v1.SnapshotRecord.node:type_name -> muster.log.v1.Node
+	38,  // 71: muster.log.v1.SnapshotRecord.service:type_name -> muster.log.v1.Service
+	41,  // 72: muster.log.v1.SnapshotRecord.check:type_name -> muster.log.v1.Check
+	42,  // 73: muster.log.v1.SnapshotRecord.ca_root:type_name -> muster.log.v1.CARoot
+	52,  // 74: muster.log.v1.SnapshotRecord.topic:type_name -> muster.log.v1.TopicIndex
+	53,  // 75: muster.log.v1.SnapshotRecord.recent:type_name -> muster.log.v1.Recent
+	55,  // 76: muster.log.v1.SnapshotRecord.footer:type_name -> muster.log.v1.SnapshotFooter
+	29,  // 77: muster.log.v1.SnapshotRecord.key:type_name -> muster.log.v1.KVEntry
+	30,  // 78: muster.log.v1.SnapshotRecord.session:type_name -> muster.log.v1.Session
+	33,  // 79: muster.log.v1.SnapshotRecord.delay:type_name -> muster.log.v1.LockDelay
+	51,  // 80: muster.log.v1.SnapshotRecord.key_tomb:type_name -> muster.log.v1.KeyTomb
+	24,  // 81: muster.log.v1.SnapshotRecord.query:type_name -> muster.log.v1.Query
+	28,  // 82: muster.log.v1.SnapshotRecord.coordinate:type_name -> muster.log.v1.NodeCoordinate
+	21,  // 83: muster.log.v1.SnapshotRecord.autopilot:type_name -> muster.log.v1.Autopilot
+	23,  // 84: muster.log.v1.SnapshotRecord.history:type_name -> muster.log.v1.KVHistory
+	49,  // 85: muster.log.v1.SnapshotRecord.revision:type_name -> muster.log.v1.Revision
+	43,  // 86: muster.log.v1.Revision.time:type_name -> muster.log.v1.Time
+	29,  // 87: muster.log.v1.Revision.entry:type_name -> muster.log.v1.KVEntry
+	54,  // 88: muster.log.v1.Recent.error:type_name -> muster.log.v1.Error
+	57,  // 89: muster.log.v1.Items.items:type_name -> muster.log.v1.Item
+	37,  // 90: muster.log.v1.Item.node:type_name -> muster.log.v1.Node
+	38,  // 91: muster.log.v1.Item.service:type_name -> muster.log.v1.Service
+	41,  // 92: muster.log.v1.Item.check:type_name -> muster.log.v1.Check
+	58,  // 93: muster.log.v1.Item.instance:type_name -> muster.log.v1.Instance
+	59,  // 94: muster.log.v1.Item.node_services:type_name -> muster.log.v1.NodeServices
+	60,  // 95: muster.log.v1.Item.summary:type_name -> muster.log.v1.ServiceSummary
+	42,  // 96: muster.log.v1.Item.ca_root:type_name -> muster.log.v1.CARoot
+	29,  // 97: muster.log.v1.Item.key:type_name -> muster.log.v1.KVEntry
+	30,  // 98: muster.log.v1.Item.session:type_name -> muster.log.v1.Session
+	24,  // 99: muster.log.v1.Item.query:type_name -> muster.log.v1.Query
+	28,  // 100: muster.log.v1.Item.coordinate:type_name -> muster.log.v1.NodeCoordinate
+	37,  // 101: muster.log.v1.Instance.node:type_name -> muster.log.v1.Node
+	38,  // 102: muster.log.v1.Instance.service:type_name -> muster.log.v1.Service
+	41,  // 103: muster.log.v1.Instance.checks:type_name -> muster.log.v1.Check
+	37,  // 104: muster.log.v1.NodeServices.node:type_name -> muster.log.v1.Node
+	38,  // 105: muster.log.v1.NodeServices.services:type_name -> muster.log.v1.Service
+	45,  // 106: muster.log.v1.ServiceSummary.tags:type_name -> muster.log.v1.StringList
+	47,  // 107: muster.log.v1.AddressMap.EntriesEntry.value:type_name -> muster.log.v1.ServiceAddress
+	108, // [108:108] is the sub-list for method output_type
+	108, // [108:108] is the sub-list for method input_type
+	108, // [108:108] is the sub-list for extension type_name
+	108, // [108:108] is the sub-list for extension extendee
+	0,   // [0:108] is the sub-list for field type_name
 }
 
 func init() { file_log_proto_init() }
@@ -5355,6 +5655,7 @@ func file_log_proto_init() {
 		(*Command_DeleteQuery)(nil),
 		(*Command_UpdateCoordinates)(nil),
 		(*Command_SetAutopilot)(nil),
+		(*Command_SetHistory)(nil),
 	}
 	file_log_proto_msgTypes[4].OneofWrappers = []any{}
 	file_log_proto_msgTypes[5].OneofWrappers = []any{}
@@ -5366,18 +5667,18 @@ func file_log_proto_init() {
 		(*TxnOp_Session)(nil),
 	}
 	file_log_proto_msgTypes[20].OneofWrappers = []any{}
-	file_log_proto_msgTypes[26].OneofWrappers = []any{}
-	file_log_proto_msgTypes[27].OneofWrappers = []any{}
-	file_log_proto_msgTypes[33].OneofWrappers = []any{
+	file_log_proto_msgTypes[28].OneofWrappers = []any{}
+	file_log_proto_msgTypes[29].OneofWrappers = []any{}
+	file_log_proto_msgTypes[35].OneofWrappers = []any{
 		(*TxnResult_Kv)(nil),
 		(*TxnResult_Node)(nil),
 		(*TxnResult_Service)(nil),
 		(*TxnResult_Check)(nil),
 		(*TxnResult_Session)(nil),
 	}
-	file_log_proto_msgTypes[37].OneofWrappers = []any{}
 	file_log_proto_msgTypes[39].OneofWrappers = []any{}
-	file_log_proto_msgTypes[46].OneofWrappers = []any{
+	file_log_proto_msgTypes[41].OneofWrappers = []any{}
+	file_log_proto_msgTypes[48].OneofWrappers = []any{
 		(*SnapshotRecord_Header)(nil),
 		(*SnapshotRecord_Node)(nil),
 		(*SnapshotRecord_Service)(nil),
@@ -5393,9 +5694,11 @@ func file_log_proto_init() {
 		(*SnapshotRecord_Query)(nil),
 		(*SnapshotRecord_Coordinate)(nil),
 		(*SnapshotRecord_Autopilot)(nil),
+		(*SnapshotRecord_History)(nil),
+		(*SnapshotRecord_Revision)(nil),
 	}
-	file_log_proto_msgTypes[50].OneofWrappers = []any{}
-	file_log_proto_msgTypes[54].OneofWrappers = []any{
+	file_log_proto_msgTypes[53].OneofWrappers = []any{}
+	file_log_proto_msgTypes[57].OneofWrappers = []any{
 		(*Item_Node)(nil),
 		(*Item_Service)(nil),
 		(*Item_Check)(nil),
@@ -5414,7 +5717,7 @@ func file_log_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_log_proto_rawDesc), len(file_log_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   60,
+			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

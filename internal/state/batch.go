@@ -12,9 +12,10 @@ type Batch struct {
 	meta *model.CommandMeta
 
 	// Of the current command.
-	written []*subject // subjects touched
-	listed  []string   // names whose entry in the list of services may have changed
-	keys    keyChanges // keys written
+	written []*subject         // subjects touched
+	listed  []string           // names whose entry in the list of services may have changed
+	keys    keyChanges         // keys written
+	kind    model.RevisionKind // of what is being done to keys
 
 	topics []model.Topic // touched since the batch was opened
 	seen   map[model.Topic]struct{}

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"errors"
 	"math"
 	"strings"
 	"time"
@@ -148,6 +147,9 @@ func (s *Store) forget(r *revision) {
 
 // trim drops the past that has been past for longest until the rest fits.
 func (s *Store) trim() {
+	if s.work.history == nil {
+		return
+	}
 	for s.pastBytes > s.work.history.MaxBytes {
 		a, ok := s.past.PopMin()
 		if !ok {
@@ -157,19 +159,13 @@ func (s *Store) trim() {
 	}
 }
 
-// recordKeys ends a command: what it made of keys becomes history.
-func (b *Batch) recordKeys(changed func(*keyChange) (now *model.KVEntry, ok bool)) {
+// origin is what the current command's revisions have in common; nil if no history is
+// kept.
+func (b *Batch) origin() *origin {
 	if h := b.s.work.history; h == nil || h.Revisions == 0 {
-		return
+		return nil
 	}
-	from := &origin{index: b.s.work.index, time: b.meta.Time, accessor: b.meta.Accessor, source: b.meta.Source}
-	for i := range b.keys.list {
-		c := &b.keys.list[i]
-		if now, ok := changed(c); ok {
-			b.record(c, now, from)
-		}
-	}
-	b.s.trim()
+	return &origin{index: b.s.work.index, time: b.meta.Time, accessor: b.meta.Accessor, source: b.meta.Source}
 }
 
 // SetHistory says how much history is kept from now on. What is too much goes at once.
@@ -234,38 +230,4 @@ func (s *Snapshot) KeyHistory(key string, limit int) (list []*model.Revision, in
 func (r *revision) value() *model.Revision {
 	return &model.Revision{Key: r.key, Index: r.from.index, Time: r.from.time, Accessor: r.from.accessor,
 		Source: r.from.source, Kind: r.kind, Txn: r.txn, Entry: r.entry}
-}
-
-// RevisionRecord is a revision in a snapshot. Present ones have no entry there: it is
-// the key's.
-type RevisionRecord struct {
-	model.Revision
-	Present bool
-}
-
-func (s *Snapshot) historyRecords(yield func(v any) error) (err error) {
-	if s.t.history != nil {
-		err = yield(s.t.history)
-	}
-	if err == nil {
-		s.t.revisions.Scan(func(r *revision) bool {
-			rec := RevisionRecord{Revision: *r.value()}
-			if r.entry != nil && s.t.key(r.key) == r.entry {
-				rec.Entry, rec.Present = nil, true
-			}
-			err = yield(rec)
-			return err == nil
-		})
-	}
-	return err
-}
-
-var errTwoHistories = errors.New("setting of the history of keys: twice")
-
-func (r *Restorer) addHistory(h *model.KVHistory) error {
-	if r.s.work.history != nil {
-		return errTwoHistories
-	}
-	r.s.work.history = h
-	return nil
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/muster-discovery/muster/internal/model"
@@ -80,36 +81,43 @@ func (t *tables) prefixItems(prefix string) (items []any, index uint64) {
 // write, with the entries as they were before it.
 type keyChanges struct {
 	list []keyChange
-	at   map[string]bool // made when the list gets long
+	at   map[string]int // places in the list, made when it gets long
 }
 
 type keyChange struct {
-	key string
-	old *model.KVEntry // nil if there was none
+	key  string
+	old  *model.KVEntry     // nil if there was none
+	kind model.RevisionKind // of the last write
+	txn  bool
 }
 
 // longKeys is the number of keys from which on they are found by a map.
 const longKeys = 8
 
-func (c *keyChanges) add(key string, old *model.KVEntry) {
-	if c.at == nil {
-		for i := range c.list {
-			if c.list[i].key == key {
-				return
-			}
-		}
-	} else if c.at[key] {
+func (c *keyChanges) add(key string, old *model.KVEntry, kind model.RevisionKind, txn bool) {
+	if i := c.find(key); i >= 0 {
+		c.list[i].kind = kind
 		return
 	}
-	c.list = append(c.list, keyChange{key, old})
+	c.list = append(c.list, keyChange{key, old, kind, txn})
 	if c.at != nil {
-		c.at[key] = true
+		c.at[key] = len(c.list) - 1
 	} else if len(c.list) > longKeys {
-		c.at = make(map[string]bool, 2*longKeys)
+		c.at = make(map[string]int, 2*longKeys)
 		for i := range c.list {
-			c.at[c.list[i].key] = true
+			c.at[c.list[i].key] = i
 		}
 	}
+}
+
+func (c *keyChanges) find(key string) int {
+	if c.at != nil {
+		if i, ok := c.at[key]; ok {
+			return i
+		}
+		return -1
+	}
+	return slices.IndexFunc(c.list, func(k keyChange) bool { return k.key == key })
 }
 
 func (c *keyChanges) reset() {
@@ -130,7 +138,7 @@ func (b *Batch) write(old, entry *model.KVEntry) {
 	if row == nil {
 		row = old
 	}
-	b.keys.add(row.Key, old)
+	b.keys.add(row.Key, old, b.kind, b.s.undo != nil)
 	if was, is := holder(old), holder(entry); was != is {
 		if was != "" {
 			b.s.locks.Delete(lock{was, row.Key})
@@ -146,18 +154,22 @@ func (b *Batch) write(old, entry *model.KVEntry) {
 	t.kv.Set(entry)
 }
 
-// buryKeys ends a command: keys that came out different are reported, deleted ones
-// become tombstones, and the oldest tombstones beyond the bound are collected,
-// which raises the floor.
+// buryKeys ends a command: keys that came out different are reported and recorded,
+// deleted ones become tombstones, and the oldest tombstones beyond the bound are
+// collected, which raises the floor.
 func (b *Batch) buryKeys() {
 	if len(b.keys.list) == 0 {
 		return
 	}
-	t := b.s.work
-	for _, c := range b.keys.list {
+	t, from := b.s.work, b.origin()
+	for i := range b.keys.list {
+		c := &b.keys.list[i]
 		now := t.key(c.key)
 		if now == c.old {
 			continue
+		}
+		if from != nil {
+			b.record(c, now, from)
 		}
 		if d, ok := t.kvTombs.Get(tomb{key: c.key}); ok {
 			t.kvTombs.Delete(d)
@@ -171,6 +183,7 @@ func (b *Batch) buryKeys() {
 		b.report(model.Topic{Kind: model.TopicKVKey, Name: c.key})
 	}
 	b.keys.reset()
+	b.s.trim()
 	for b.s.kvGraves.Len() > b.s.maxTombstones {
 		d, _ := b.s.kvGraves.PopMin()
 		t.kvTombs.Delete(d)

@@ -118,7 +118,10 @@ func genKeyCommand(t *rapid.T, s *Snapshot) any {
 
 // applyKeys runs a command and returns the code of its refusal, as slowKeys does.
 func applyKeys(b *Batch, op any) (index uint64, code string) {
-	meta := &model.CommandMeta{Time: t0, Datacenter: "dc1"}
+	return applyKeysAs(b, &model.CommandMeta{Time: t0, Datacenter: "dc1"}, op)
+}
+
+func applyKeysAs(b *Batch, meta *model.CommandMeta, op any) (index uint64, code string) {
 	var err error
 	switch op := op.(type) {
 	case *model.KVOp:
@@ -137,8 +140,10 @@ func applyKeys(b *Batch, op any) (index uint64, code string) {
 			}
 			return index, code
 		}
-	default:
-		index, err = apply(b, copyOp(op))
+	case *model.Registration:
+		index, err = b.Register(meta, copyOp(op).(*model.Registration))
+	case *model.Deregistration:
+		index, err = b.Deregister(meta, op)
 	}
 	var e *model.Error
 	if errors.As(err, &e) {

@@ -40,6 +40,7 @@ func (b *Batch) writeKV(op *model.KVOp) (*model.KVEntry, error) {
 	if err := b.s.work.checkFence(op.Fence); err != nil {
 		return nil, err
 	}
+	b.kind = model.RevisionKind(op.Verb)
 	if op.Verb == model.KVDeleteTree {
 		b.deleteTree(op.Key)
 		return nil, nil

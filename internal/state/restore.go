@@ -39,7 +39,8 @@ func (s *Snapshot) Header() Header {
 // Records calls the functions for all there is to keep, always in the same order:
 // nodes by name, services by node and id, checks by node and id, roots, sessions by
 // id, lock delays, entries and tombstones by key, queries by id,
-// coordinates by node, autopilot's configuration, topics by kind of subject and name.
+// coordinates by node, autopilot's configuration, the setting of the keys' history and
+// their revisions by key and index, topics by kind of subject and name.
 // Each of v's types goes to yield until that fails.
 func (s *Snapshot) Records(yield func(v any) error) (err error) {
 	s.t.nodes.Scan(func(r *nodeRow) bool { err = yield(r.node); return err == nil })
@@ -75,6 +76,9 @@ func (s *Snapshot) Records(yield func(v any) error) (err error) {
 			return err
 		}
 	}
+	if err := s.historyRecords(yield); err != nil {
+		return err
+	}
 	for slot, index := range s.t.static {
 		if err := yield(TopicRecord{model.Topic{Kind: kinds[0][slot]}, index}); err != nil {
 			return err
@@ -107,9 +111,12 @@ func (s *Snapshot) keyRecords(yield func(v any) error) (err error) {
 
 // Restorer builds tables from the records of a snapshot, beside the store's
 // present ones. Nodes must come before their services and those before their
-// checks; sessions after these, and before the keys that they hold.
+// checks; sessions after these, and before the keys that they hold; revisions after
+// the keys, those of one key in a row.
 type Restorer struct {
-	s Store
+	s    Store
+	last *revision          // added last
+	from map[uint64]*origin // of the revisions so far, by index
 }
 
 // NewRestorer starts with empty tables.
@@ -118,7 +125,7 @@ func NewRestorer(h Header) (*Restorer, error) {
 		h.KVFloor < firstIndex || h.KVFloor > h.Index || h.Raised > h.Index {
 		return nil, errors.New("impossible indexes in the header")
 	}
-	r := &Restorer{s: Store{maxTombstones: maxTombstones}}
+	r := &Restorer{s: Store{maxTombstones: maxTombstones}, from: make(map[uint64]*origin)}
 	t := newTables()
 	t.index, t.floor, t.nextVirtual, t.clusterID = h.Index, h.Floor, h.NextVirtual, h.ClusterID
 	t.kvFloor, t.fence, t.raised = h.KVFloor, h.Fence, h.Raised
@@ -155,6 +162,10 @@ func (r *Restorer) Add(v any) error {
 		return r.addCoordinate(v)
 	case *model.Autopilot:
 		return r.addAutopilot(v)
+	case *model.KVHistory:
+		return r.addHistory(v)
+	case RevisionRecord:
+		return r.addRevision(v)
 	case TopicRecord:
 		return r.addTopic(v)
 	}
@@ -307,6 +318,7 @@ func (r *Restorer) Finish(into *Store) {
 	})
 	into.work, into.graves, into.tallies, into.virtuals = t, r.s.graves, r.s.tallies, r.s.virtuals
 	into.kvGraves, into.locks, into.bound = r.s.kvGraves, r.s.locks, r.s.bound
+	into.past, into.pastBytes = r.s.past, r.s.pastBytes
 	into.publish()
 }
 

@@ -194,6 +194,7 @@ func (b *Batch) endSession(id string) {
 		}
 		return l.session == id
 	})
+	b.kind = model.RevisionSessionEnd
 	for _, key := range keys {
 		b.freeLock(s, t.key(key))
 	}

@@ -15,14 +15,16 @@ type Store struct {
 
 	// The rest is the writer's. It holds nothing that is not in, or does not
 	// follow from, the tables.
-	work     *tables
-	graves   *btree.BTreeG[*subject] // dead subjects, oldest first
-	tallies  map[string]*tally       // by service name as registered
-	virtuals *virtuals
-	kvGraves *btree.BTreeG[tomb]  // tombstones of keys, oldest first
-	locks    *btree.BTreeG[lock]  // keys held, by session, key
-	bound    *btree.BTreeG[bound] // sessions by node and check that they hang on
-	undo     *undo                // of the transaction that is under way, else nil
+	work      *tables
+	graves    *btree.BTreeG[*subject] // dead subjects, oldest first
+	tallies   map[string]*tally       // by service name as registered
+	virtuals  *virtuals
+	kvGraves  *btree.BTreeG[tomb]  // tombstones of keys, oldest first
+	locks     *btree.BTreeG[lock]  // keys held, by session, key
+	bound     *btree.BTreeG[bound] // sessions by node and check that they hang on
+	past      *btree.BTreeG[aged]  // revisions that are not a key's present one, longest past first
+	pastBytes uint64               // what they take
+	undo      *undo                // of the transaction that is under way, else nil
 
 	maxTombstones int
 }
@@ -43,6 +45,7 @@ func (s *Store) load(t *tables) {
 	s.kvGraves = newTree(lessTombAge)
 	s.locks = newTree(lessLock)
 	s.bound = newTree(lessBound)
+	s.past, s.pastBytes = newTree(lessAged), 0
 	s.publish()
 }
 

@@ -66,6 +66,8 @@ type tables struct {
 	delays       *btree.BTreeG[*model.LockDelay] // by key
 	kvFloor      uint64                          // highest index of the collected tombstones of keys
 	fence        uint64                          // the last fencing token
+	revisions    *btree.BTreeG[*revision]        // writes of keys, by key, index
+	history      *model.KVHistory                // how many of them are kept; nil: never set
 
 	queries     *btree.BTreeG[*model.Query]   // by id
 	coordinates *btree.BTreeG[*coordinateRow] // by folded name of the node
@@ -100,6 +102,7 @@ func newTables() *tables {
 		nodeSessions: newTree(lessNodeSession),
 		delays:       newTree(func(a, b *model.LockDelay) bool { return a.Key < b.Key }),
 		kvFloor:      firstIndex,
+		revisions:    newTree(lessRevision),
 
 		queries:     newTree(func(a, b *model.Query) bool { return a.ID < b.ID }),
 		coordinates: newTree(func(a, b *coordinateRow) bool { return a.node < b.node }),
@@ -136,6 +139,7 @@ func (t *tables) publish() *tables {
 	c.sessions = t.sessions.Copy()
 	c.nodeSessions = t.nodeSessions.Copy()
 	c.delays = t.delays.Copy()
+	c.revisions = t.revisions.Copy()
 	c.queries = t.queries.Copy()
 	c.coordinates = t.coordinates.Copy()
 	return &c

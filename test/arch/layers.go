@@ -45,6 +45,7 @@ var layers = map[string][]string{
 
 	"snapshot": {"fsm", "model"},
 	"watch":    {"child", "retry"},
+	"migrate":  {"retry"},
 
 	// edges
 	"wire":      {"model", "view"},
@@ -56,7 +57,7 @@ var layers = map[string][]string{
 	// assembly
 	"config": {"model"},
 	"agent":  {"*"},
-	"cli":    {"agent", "config", "snapshot", "watch", "child", "retry", "wire", "telemetry", "version", "model"},
+	"cli":    {"agent", "config", "snapshot", "watch", "migrate", "child", "retry", "wire", "telemetry", "version", "model"},
 }
 
 // only names packages with a single allowed importer besides tests.
