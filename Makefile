@@ -1,6 +1,6 @@
 # A list of plain commands; each works by itself too.
 
-.PHONY: build test check kits kill fuzz bench soak acceptance
+.PHONY: build test check kits kill fuzz bench soak faults acceptance
 
 build: ## bin/muster, static
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/muster ./cmd/muster
@@ -26,5 +26,11 @@ bench: build ## figures against yardsticks of the same run (20 minutes)
 soak: ## 20 kills of the leader, and ten minutes with all cores busy
 	go test -count=1 -timeout 60m ./test/e2e -v -run 'TestKilledLeader|TestSoak' -failover-rounds=20 -soak=10m
 
-acceptance: build kill fuzz soak ## what runs or builds for long; by hand before an issue ends
+DURATION ?= 10m
+SEED ?= $(shell date +%s)
+
+faults: ## each fault measured, an upgrade, 100 agents, then DURATION of random faults (docs/testing.md)
+	go test -count=1 -timeout 24h ./test/faults -v -rows -fleet=100 -long=$(DURATION) -seed=$(SEED)
+
+acceptance: build kill fuzz soak faults ## what runs or builds for long; by hand before an issue ends
 	tools/acceptance

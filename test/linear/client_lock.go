@@ -14,17 +14,19 @@ import (
 // sometimes overstays: it writes again after its session should be over.
 type Locks struct {
 	Client
-	Locks int
-	Epoch time.Duration
-	Began time.Time
-	TTL   time.Duration
+	Locks  int
+	Writes int // at most, under one lock
+	Prefix string
+	Epoch  time.Duration
+	Began  time.Time
+	TTL    time.Duration
 	// Node is a registered node on which the sessions are, without any check: only their
 	// TTL ends them.
 	Node string
-	// Paused is called at each step of a holder; nil: nothing is done there. A process that
-	// is to be stopped from outside needs none.
-	Paused func(step string)
 }
+
+// SessionName tells whose session it is.
+func SessionName(client int) string { return fmt.Sprintf("client %d", client) }
 
 // hold is one session and what it did.
 type hold struct {
@@ -37,7 +39,7 @@ type hold struct {
 // Run works until ctx ends. A session is for one lock, and for one acquisition.
 func (c *Locks) Run(ctx context.Context) {
 	for c.rest(ctx) {
-		lock := fmt.Sprintf("linear/lock/%d/%d", time.Since(c.Began)/c.Epoch, c.Random.IntN(c.Locks))
+		lock := fmt.Sprintf("%s/lock/%d/%d", c.Prefix, time.Since(c.Began)/c.Epoch, c.Random.IntN(c.Locks))
 		c.Once(ctx, lock)
 	}
 }
@@ -57,14 +59,9 @@ func (c *Locks) Once(ctx context.Context, lock string) {
 	h.finish(ctx)
 }
 
-func (c *Locks) step(name string) {
-	if c.Paused != nil {
-		c.Paused(name)
-	}
-}
-
 func (h *hold) create(ctx context.Context) bool {
-	body := fmt.Sprintf(`{"Node":%q,"Checks":[],"NodeChecks":[],"TTL":%q,"LockDelay":"0s","Behavior":"release"}`, h.Node, h.TTL)
+	body := fmt.Sprintf(`{"Name":%q,"Node":%q,"Checks":[],"NodeChecks":[],"TTL":%q,"LockDelay":"0s","Behavior":"release"}`,
+		SessionName(h.Number), h.Node, h.TTL)
 	op, _, answer := h.do(ctx, Op{}, http.MethodPut, "/v1/session/create", []byte(body))
 	var created struct{ ID string }
 	if op.Result != Yes || json.Unmarshal(answer, &created) != nil {
@@ -96,10 +93,8 @@ func (h *hold) acquire(ctx context.Context) bool {
 }
 
 func (h *hold) work(ctx context.Context) {
-	h.step("acquired")
-	for range 1 + h.Random.IntN(6) {
+	for range 1 + h.Random.IntN(h.Writes) {
 		h.guarded(ctx)
-		h.step("wrote")
 		if h.Random.IntN(2) == 0 {
 			h.look(ctx)
 		}
@@ -151,12 +146,12 @@ func (h *hold) renew(ctx context.Context) {
 // is in the history in any case but one: where the destruction is known, which was before.
 func (h *hold) finish(ctx context.Context) {
 	end := Op{Kind: End, On: h.lock, Client: h.Number, Session: h.session, Result: Unknown, Via: "ttl", Call: h.renewed + int64(h.TTL)}
-	switch h.Random.IntN(3) {
-	case 0:
+	switch n := h.Random.IntN(8); {
+	case n < 4:
 		op, _, _ := h.do(ctx, Op{Kind: Release, On: h.lock, Session: h.session},
 			http.MethodPut, "/v1/kv/"+h.lock+"?release="+h.session, nil)
 		h.History.Add(op)
-	case 1:
+	case n < 7:
 		op, _, _ := h.do(ctx, Op{Kind: End, On: h.lock, Session: h.session}, http.MethodPut, "/v1/session/destroy/"+h.session, nil)
 		h.History.Add(op)
 		if op.Result == Yes {

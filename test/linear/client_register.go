@@ -11,13 +11,14 @@ import (
 // the histories short in which operations without an outcome stay open.
 type Registers struct {
 	Client
-	Keys  int           // at one time
-	Epoch time.Duration // after which there are others
-	Began time.Time     // of the first epoch: the same for all clients
+	Keys   int // at one time
+	Prefix string
+	Epoch  time.Duration // after which there are others
+	Began  time.Time     // of the first epoch: the same for all clients
 }
 
 func (c *Registers) key() string {
-	return fmt.Sprintf("linear/register/%d/%d", time.Since(c.Began)/c.Epoch, c.Random.IntN(c.Keys))
+	return fmt.Sprintf("%s/register/%d/%d", c.Prefix, time.Since(c.Began)/c.Epoch, c.Random.IntN(c.Keys))
 }
 
 // Run works until ctx ends.

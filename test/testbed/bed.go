@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Bed is a network of hosts. Its methods are for one goroutine, those of hosts and nodes
-// that ask may be called by many.
+// Bed is a network of hosts. One goroutine at a time makes hosts and faults; those methods
+// of nodes that only ask may be called by many.
 type Bed struct {
 	t     testing.TB
 	hub   string
@@ -80,6 +80,8 @@ type Host struct {
 	ns     *os.File
 	dir    string
 	client *http.Client
+
+	cut, slow bool // faults that Heal has to undo
 }
 
 // Host adds a host. Its folder is on the machine's disk; Disk gives it one of its own.

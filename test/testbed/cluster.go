@@ -13,9 +13,15 @@ const Patience = 30 * time.Second
 // Eventually waits until check returns nil.
 func Eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
+	EventuallyIn(t, what, Patience, check)
+}
+
+// EventuallyIn is Eventually with a limit of its own.
+func EventuallyIn(t testing.TB, what string, limit time.Duration, check func() error) {
+	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(Patience)
+	end := time.After(limit)
 	for {
 		err := check()
 		if err == nil {
@@ -24,7 +30,7 @@ func Eventually(t testing.TB, what string, check func() error) {
 		select {
 		case <-tick.C:
 		case <-end:
-			t.Fatalf("%s: not within %v: %v", what, Patience, err)
+			t.Fatalf("%s: not within %v: %v", what, limit, err)
 		}
 	}
 }
@@ -89,21 +95,24 @@ func (n *Node) Leader() (addr string, err error) {
 // Whole waits until servers agree on a leader and all pass in the catalog.
 func (b *Bed) Whole(nodes []*Node) {
 	b.t.Helper()
-	Eventually(b.t, "the servers are one cluster", func() error {
-		first, err := nodes[0].Leader()
-		if err != nil {
-			return err
+	EventuallyIn(b.t, "the servers are one cluster", 2*Patience, func() error { return IsWhole(nodes) })
+}
+
+// IsWhole says what is missing.
+func IsWhole(nodes []*Node) error {
+	first, err := nodes[0].Leader()
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if addr, err := n.Leader(); err != nil || addr != first {
+			return fmt.Errorf("leader %s at %s, %s at %s, %v", first, nodes[0], addr, n, err)
 		}
-		for _, n := range nodes {
-			if addr, err := n.Leader(); err != nil || addr != first {
-				return fmt.Errorf("leader %s at %s, %s at %s, %v", first, nodes[0], addr, n, err)
-			}
-			if passing, err := n.Passing("consul", "stale"); err != nil || len(passing) != len(nodes) {
-				return fmt.Errorf("%d servers pass at %s, %v", len(passing), n, err)
-			}
+		if passing, err := n.Passing("consul", "stale"); err != nil || len(passing) != len(nodes) {
+			return fmt.Errorf("%d servers pass at %s, %v", len(passing), n, err)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // Split finds the leader and those that follow it.

@@ -3,8 +3,7 @@ package testbed
 import (
 	"errors"
 	"fmt"
-	"os/exec"
-	"strings"
+	"os"
 	"sync"
 	"time"
 )
@@ -14,7 +13,10 @@ import (
 const nowhere = "02:00:00:00:00:00"
 
 // CutOneWay loses what from sends to the others; what they send arrives.
-func (h *Host) CutOneWay(others ...*Host) error { return h.neighbors(others, true) }
+func (h *Host) CutOneWay(others ...*Host) error {
+	h.cut = true
+	return h.neighbors(others, true)
+}
 
 // MendOneWay undoes CutOneWay.
 func (h *Host) MendOneWay(others ...*Host) error { return h.neighbors(others, false) }
@@ -62,13 +64,16 @@ func (h *Host) Plug() error {
 // Heal undoes all faults of the network.
 func (b *Bed) Heal() error {
 	var errs []error
+	var plugs []string
 	for _, h := range b.hosts {
-		if len(b.hosts) <= 20 { // the larger beds cut nobody off from single hosts
+		plugs = append(plugs, "link set "+h.port()+" master br0")
+		if h.cut {
 			errs = append(errs, h.MendOneWay(b.hosts...))
 		}
-		errs = append(errs, h.Plug(), h.Quick())
+		h.cut = false
+		errs = append(errs, h.Quick())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, batch("ip", b.hub, plugs...))...)
 }
 
 // Netem says why delay and loss can't be had from tc netem here; nil: they can. It is a
@@ -80,7 +85,7 @@ var Netem = sync.OnceValue(func() error {
 })
 
 func inProbe(f func(ns string) error) error {
-	ns := fmt.Sprintf("%snetem", prefix)
+	ns := name(os.Getpid(), "netem")
 	defer run("ip", "netns", "del", ns)
 	if err := run("ip", "netns", "add", ns); err != nil {
 		return err
@@ -90,6 +95,7 @@ func inProbe(f func(ns string) error) error {
 
 // Delay makes all that the host sends late, and loses some of it. It needs Netem.
 func (h *Host) Delay(by time.Duration, lossPercent int) error {
+	h.slow = true
 	return run("tc", "-n", h.netns, "qdisc", "replace", "dev", "eth0", "root", "netem",
 		"delay", fmt.Sprintf("%dus", by.Microseconds()), fmt.Sprintf("%dus", by.Microseconds()/4), "loss", fmt.Sprintf("%d%%", lossPercent))
 }
@@ -97,18 +103,16 @@ func (h *Host) Delay(by time.Duration, lossPercent int) error {
 // Narrow lets the host send so many kilobits a second. What has to wait for longer than
 // the given time is lost. It is what there is of delay and loss without Netem.
 func (h *Host) Narrow(kbit int, wait time.Duration) error {
+	h.slow = true
 	return run("tc", "-n", h.netns, "qdisc", "replace", "dev", "eth0", "root", "tbf",
 		"rate", fmt.Sprintf("%dkbit", kbit), "burst", "4kb", "latency", fmt.Sprintf("%dms", wait.Milliseconds()))
 }
 
 // Quick undoes Delay and Narrow.
 func (h *Host) Quick() error {
-	out, err := exec.Command("tc", "-n", h.netns, "qdisc", "del", "dev", "eth0", "root").CombinedOutput()
-	if err != nil && strings.Contains(string(out), "handle of zero") {
-		return nil // there is none
+	if !h.slow {
+		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("tc qdisc del: %w: %s", err, out)
-	}
-	return nil
+	h.slow = false
+	return run("tc", "-n", h.netns, "qdisc", "del", "dev", "eth0", "root")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"runtime"
 	"time"
 
@@ -32,6 +33,9 @@ func (h *Host) inside(f func() error) error {
 	runtime.UnlockOSThread()
 	return err
 }
+
+// StartProcess starts any program on the host.
+func (h *Host) StartProcess(cmd *exec.Cmd) error { return h.inside(cmd.Start) }
 
 // dial connects from inside of the host. The address is a literal one, so that net dials
 // on the calling goroutine, and thus on this thread.

@@ -22,10 +22,13 @@ func Main(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	binary = filepath.Join(dir, "muster")
-	root, err := Root()
-	if err == nil {
-		err = Build(root, binary)
+	binary = os.Getenv("MUSTER_BINARY") // one that is there already, as for looking into another version
+	if binary == "" {
+		binary = filepath.Join(dir, "muster")
+		var root string
+		if root, err = Root(); err == nil {
+			err = Build(root, binary)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -150,8 +149,11 @@ func (n *Node) end() {
 	}
 }
 
-// Logged is the number of lines of the process's output with a text, for findings.
-func (n *Node) Logged(text string) int { return strings.Count(n.output.String(), text) }
+// Pid is the process id.
+func (n *Node) Pid() int { return n.cmd.Process.Pid }
+
+// Output is the end of what the process has written.
+func (n *Node) Output() string { return n.output.String() }
 
 // Artifacts is the folder for what a failed test leaves for people; no bed removes it.
 func Artifacts() string {
