@@ -39,7 +39,7 @@ func parseLevel(text string) Level {
 // policy: deny over write, write over list, list over read.
 func (l Level) beats(other Level) bool {
 	if l == Deny || other == Deny {
-		return false
+		return l == Deny && other != Deny
 	}
 	return l > other
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/muster-discovery/muster/internal/model"
 )
@@ -180,36 +179,5 @@ func TestParseLimits(t *testing.T) {
 	if _, err := Parse("p", b.String()); err == nil ||
 		err.Error() != "Failed to parse ACL rules: more than 10000 rules at line 10001, column 6; split the policy into several, or use prefixes" {
 		t.Errorf("too many rules: %v", err)
-	}
-}
-
-// TestParseLinear: 32 times the text takes about 32 times the time; it would be 1024
-// if the time grew with the square. There is much room, since the machine has other
-// things to do.
-func TestParseLinear(t *testing.T) {
-	for name, unit := range map[string]string{
-		"HCL":      `key "some/long/path" { policy = "read" }` + "\n",
-		"comments": "# a comment\n",
-		"strings":  `x = "${${${aaaaaaaaaaaaaaaaaaaaaaaa}}}"` + "\n",
-		"mistakes": `key "a" { policy = "sudo" }` + "\n",
-		"braces":   "a {} ",
-		"JSON":     `{"key": {"some/long/path": {"policy": "read"}}},`,
-	} {
-		measure := func(n int) time.Duration {
-			source := strings.Repeat(unit, n)
-			if name == "JSON" {
-				source = `{"key": [` + strings.TrimSuffix(source, ",") + "]}"
-			}
-			best := time.Hour
-			for range 3 {
-				start := time.Now()
-				_, _ = Parse("p", source)
-				best = min(best, time.Since(start))
-			}
-			return best
-		}
-		if small, large := measure(250), measure(8000); large > 250*small {
-			t.Errorf("%s: %v, and %v for 32 times the text", name, small, large)
-		}
 	}
 }

@@ -26,6 +26,7 @@ operator = "read"
 keyring  = "deny"`,
 		`service "web-old" { policy = "write" }
 service "db" { policy = "write" intentions = "deny" }
+service "shop" { policy = "read" intentions = "write" }
 key_prefix "app/" { policy = "write" }
 key "app/locked" { policy = "read" }
 key "app/owner" { policy = "read" }
@@ -39,7 +40,7 @@ key "a\"${b}" { policy = "list" }`)
 		name string
 		a    Access
 	}{
-		{Service, "web-1", Write}, {Service, "db", Write}, {Service, "api", Write}, {Service, "web-old", Write},
+		{Service, "web-1", Write}, {Service, "db", Write}, {Service, "api", Write}, {Service, "web-old", Write}, {Service, "shop", Write},
 		{Intention, "web-1", Write}, {Intention, "api", Read}, {Intention, "api", Write}, {Intention, "db", Read}, {Intention, "web-old", Write},
 		{Node, "n1", Read}, {Agent, "n1", Write}, {UserEvent, "deploy", Write}, {Query, "", Write}, {Session, "n1", Write},
 		{Operator, "", Read}, {Operator, "", Write}, {Keyring, "", Read}, {ACL, "", Write}, {Mesh, "", Write}, {Peering, "", Read},

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// HTTPSource is a running registry. Keep what it leaves to others out of reports by
-// nothing: everything that is not carried over goes to the sink with its reason.
+// HTTPSource is a running registry. What is not carried over goes to the sink, too, with
+// its reason.
 type HTTPSource struct {
 	From *Endpoint
 	Temp string // folder for the list of keys; empty: the system's

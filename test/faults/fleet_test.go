@@ -28,7 +28,11 @@ func TestFleet(t *testing.T) {
 	begin := time.Now()
 	var agents []*testbed.Node
 	for i := range *fleet {
+		one := time.Now()
 		agents = append(agents, bed.Client(fmt.Sprintf("c%d", i+1), servers, nil))
+		if took := time.Since(one); took > 2*time.Second {
+			t.Logf("%s took %v to start", agents[i], took.Round(time.Millisecond))
+		}
 	}
 	figure(t, "%d client agents started one after the other in %v", len(agents), time.Since(begin).Round(time.Millisecond))
 
@@ -53,6 +57,8 @@ func TestFleet(t *testing.T) {
 	figure(t, "all in the catalog, at all servers, %v after the first registration", time.Since(begin).Round(time.Millisecond))
 	memory(t, "servers", servers)
 	memory(t, "client agents", agents)
+	idle(t, "servers", servers)
+	idle(t, "client agents", agents)
 
 	begin = time.Now()
 	for _, s := range servers {
@@ -115,4 +121,30 @@ func memory(t *testing.T, what string, nodes []*testbed.Node) {
 		most = max(most, kib)
 	}
 	figure(t, "%d %s have %d MiB resident each, %d at most", len(nodes), what, sum/len(nodes)>>10, most>>10)
+}
+
+// idle prints how much of a core processes take that nobody asks for anything.
+func idle(t *testing.T, what string, nodes []*testbed.Node) {
+	t.Helper()
+	const length = 10 * time.Second
+	before := ticks(t, nodes)
+	pause(length)
+	share := float64(ticks(t, nodes)-before) / float64(len(nodes)) / length.Seconds() // a tick is 10 ms: percent
+	figure(t, "%d %s take %.1f %% of a core each when idle", len(nodes), what, share)
+}
+
+// ticks is the processor time that processes have taken so far.
+func ticks(t *testing.T, nodes []*testbed.Node) (sum int) {
+	t.Helper()
+	for _, n := range nodes {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.Pid()))
+		must(t, err)
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		for _, field := range fields[11:13] { // utime, stime
+			n, err := strconv.Atoi(field)
+			must(t, err)
+			sum += n
+		}
+	}
+	return sum
 }

@@ -88,13 +88,20 @@ type Host struct {
 func (b *Bed) Host(hostname string) *Host {
 	b.t.Helper()
 	n := len(b.hosts) + 1
+	if n > most {
+		b.t.Fatalf("a bed has room for %d hosts", most)
+	}
 	h := &Host{Name: hostname, bed: b, number: n, netns: name(os.Getpid(), hostname), dir: filepath.Join(b.dir, hostname),
-		Addr: net.IPv4(10, 231, byte(n>>8), byte(n)).String()}
+		Addr: address(n)}
 	b.must(os.Mkdir(h.dir, 0o755))
 	b.must(run("ip", "netns", "add", h.netns))
 	b.must(batch("ip", b.hub, fmt.Sprintf("link add %s type veth peer name eth0 netns %s", h.port(), h.netns),
 		fmt.Sprintf("link set %s master br0 up", h.port())))
-	b.must(batch("ip", h.netns, "link set eth0 address "+h.hardware(), "addr add "+h.Addr+"/16 dev eth0", "link set eth0 up", "link set lo up"))
+	lines := []string{"link set eth0 address " + hardware(n), "addr add " + h.Addr + "/16 dev eth0", "link set eth0 up", "link set lo up"}
+	for other := 1; other <= most; other++ {
+		lines = append(lines, fmt.Sprintf("neigh add %s lladdr %s dev eth0 nud permanent", address(other), hardware(other)))
+	}
+	b.must(batch("ip", h.netns, lines...))
 	var err error
 	h.ns, err = os.Open(filepath.Join("/run/netns", h.netns))
 	b.must(err)
@@ -107,8 +114,14 @@ func (b *Bed) Host(hostname string) *Host {
 // port is the host's end at the bridge, in the hub.
 func (h *Host) port() string { return fmt.Sprintf("p%d", h.number) }
 
-func (h *Host) hardware() string {
-	return net.HardwareAddr{2, 0, 0, 1, byte(h.number >> 8), byte(h.number)}.String()
+// most is how many hosts a bed can have. All know all hardware addresses from the start:
+// the kernel has one table of learned ones for all namespaces, and forty hosts fill it.
+const most = 128
+
+func address(number int) string { return net.IPv4(10, 231, 0, byte(number)).String() }
+
+func hardware(number int) string {
+	return net.HardwareAddr{2, 0, 0, 1, 0, byte(number)}.String()
 }
 
 // Disk gives the host a file system of its own, of so many bytes, for its data.

@@ -27,11 +27,11 @@ func (h *Host) neighbors(others []*Host, cut bool) error {
 		if o == h {
 			continue
 		}
-		hardware := o.hardware()
+		to := hardware(o.number)
 		if cut {
-			hardware = nowhere
+			to = nowhere
 		}
-		lines = append(lines, fmt.Sprintf("neigh replace %s lladdr %s dev eth0 nud permanent", o.Addr, hardware))
+		lines = append(lines, fmt.Sprintf("neigh replace %s lladdr %s dev eth0 nud permanent", o.Addr, to))
 	}
 	if lines == nil {
 		return nil
