@@ -29,8 +29,8 @@ soak: ## 20 kills of the leader, and ten minutes with all cores busy
 DURATION ?= 10m
 SEED ?= $(shell date +%s)
 
-faults: ## each fault measured, an upgrade, 100 agents, then DURATION of random faults (docs/testing.md)
-	go test -count=1 -timeout 24h ./test/faults -v -rows -fleet=100 -long=$(DURATION) -seed=$(SEED)
+faults: ## each fault measured, an upgrade, 50 agents, then DURATION of random faults (docs/testing.md)
+	go test -count=1 -timeout 24h ./test/faults -v -rows -fleet=50 -long=$(DURATION) -seed=$(SEED)
 
 acceptance: build kill fuzz soak faults ## what runs or builds for long; by hand before an issue ends
 	tools/acceptance

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -78,13 +79,14 @@ func TestRouter(t *testing.T) {
 
 func TestRouterRebalances(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		members := []gossip.Member{serverMember("a", gossip.StatusAlive)}
-		r := newRouter(func() []gossip.Member { return members }, "dc1", slog.New(slog.DiscardHandler))
+		var members atomic.Pointer[[]gossip.Member]
+		members.Store(&[]gossip.Member{serverMember("a", gossip.StatusAlive)})
+		r := newRouter(func() []gossip.Member { return *members.Load() }, "dc1", slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); _ = r.run(ctx) }()
 		_, stays, _ := r.server()
-		members = append(members, serverMember("b", gossip.StatusAlive))
+		members.Store(&[]gossip.Member{serverMember("a", gossip.StatusAlive), serverMember("b", gossip.StatusAlive)})
 		<-stays.Done() // within rebalance
 		if id, _, _ := r.server(); id != "b" {
 			t.Errorf("with %s still", id)

@@ -125,7 +125,9 @@ func TestNewServerVotesWhenStable(t *testing.T) {
 func TestUnhealthyServerStaysWithoutVote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fly(t, 1)
+		f.mu.Lock()
 		f.silent["s1"] = true
+		f.mu.Unlock()
 		f.join("s1")
 		time.Sleep(30 * time.Second)
 		if got := f.voters(); len(got) != 1 {
@@ -140,7 +142,9 @@ func TestUnhealthyServerStaysWithoutVote(t *testing.T) {
 func TestReplicaNeverVotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fly(t, 1)
+		f.mu.Lock()
 		f.peers["s1"] = Peer{Replica: true}
+		f.mu.Unlock()
 		f.join("s1")
 		time.Sleep(30 * time.Second)
 		s, err := f.pilot.State()

@@ -14,8 +14,8 @@ import (
 	"github.com/muster-discovery/muster/test/testbed"
 )
 
-// servicesEach is how many services each agent of the fleet has.
-const servicesEach = 50
+// fleetServices is how many services the fleet has in all.
+const fleetServices = 5000
 
 // TestFleet starts many client agents with services, restarts the servers one after the
 // other, and wants the catalog right afterwards.
@@ -24,6 +24,7 @@ func TestFleet(t *testing.T) {
 		t.Skip("-fleet says how many agents")
 	}
 	bed := testbed.New(t)
+	each := fleetServices / *fleet
 	servers := bed.Servers(3, nil)
 	begin := time.Now()
 	var agents []*testbed.Node
@@ -43,7 +44,7 @@ func TestFleet(t *testing.T) {
 		lanes <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-lanes }()
-			for s := range servicesEach {
+			for s := range each {
 				if err := a.Put("/v1/agent/service/register", map[string]any{"ID": fmt.Sprintf("svc%d", s), "Name": fmt.Sprintf("svc%d", s), "Port": 80}); err != nil {
 					t.Error(err)
 					return
@@ -52,8 +53,8 @@ func TestFleet(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	figure(t, "%d services registered in %v", len(agents)*servicesEach, time.Since(begin).Round(time.Millisecond))
-	fleetRight(t, servers, len(agents))
+	figure(t, "%d services registered in %v", len(agents)*each, time.Since(begin).Round(time.Millisecond))
+	fleetRight(t, servers, len(agents), each)
 	figure(t, "all in the catalog, at all servers, %v after the first registration", time.Since(begin).Round(time.Millisecond))
 	memory(t, "servers", servers)
 	memory(t, "client agents", agents)
@@ -70,7 +71,7 @@ func TestFleet(t *testing.T) {
 	}
 	figure(t, "servers restarted one after the other in %v", time.Since(begin).Round(time.Millisecond))
 	begin = time.Now()
-	fleetRight(t, servers, len(agents))
+	fleetRight(t, servers, len(agents), each)
 	figure(t, "the catalog is right at all servers %v later", time.Since(begin).Round(time.Millisecond))
 
 	// Every agent still gets through, and the servers still hear of it.
@@ -87,11 +88,11 @@ func TestFleet(t *testing.T) {
 }
 
 // fleetRight waits until each server has all services passing and no critical check.
-func fleetRight(t *testing.T, servers []*testbed.Node, agents int) {
+func fleetRight(t *testing.T, servers []*testbed.Node, agents, each int) {
 	t.Helper()
 	for _, s := range servers {
 		testbed.Eventually(t, "the catalog at "+s.Name, func() error {
-			for n := range servicesEach {
+			for n := range each {
 				var list []any
 				if _, err := s.Within(5*time.Second, http.MethodGet, fmt.Sprintf("/v1/health/service/svc%d?passing&stale", n), nil, &list); err != nil {
 					return err
