@@ -65,8 +65,25 @@ func (c *cluster) confirm(ctx context.Context, consistent bool) error {
 	return c.log.ReadIndex(ctx)
 }
 
+// whileLeads ends a call to the leader when another one, or none, is known: the old
+// one's answer may never come. It must be called before the leader is asked for.
+func (c *cluster) whileLeads(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	changed := c.log.LeaderChanged()
+	go func() {
+		select {
+		case <-changed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
 // askLeader has the leader answer the questions of this server's readers.
 func (c *cluster) askLeader(ctx context.Context, topics []rpc.TopicQuestion, consistent bool) ([]rpc.TopicAnswer, error) {
+	ctx, cancel := c.whileLeads(ctx)
+	defer cancel()
 	id, _ := c.log.Leader()
 	switch id {
 	case "":
@@ -79,6 +96,8 @@ func (c *cluster) askLeader(ctx context.Context, topics []rpc.TopicQuestion, con
 
 // Forward implements apply.Forwarder.
 func (c *cluster) Forward(ctx context.Context, token, _ string, command []byte) (uint64, []byte, error) {
+	ctx, cancel := c.whileLeads(ctx)
+	defer cancel()
 	id, _ := c.log.Leader()
 	switch id {
 	case "":

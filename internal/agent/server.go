@@ -88,7 +88,7 @@ func newServer(g *group, cfg *config.Config, dir *storage.Dir, space *storage.Sp
 		DefaultWait: cfg.Queries.DefaultTime, MaxWait: cfg.Queries.MaxTime, Hold: cfg.RPC.HoldTimeout,
 	})
 	s.apply = apply.New(apply.Config{
-		Committer: s.raft, Forwarder: s.cluster, LeaderChanged: s.raft.LeaderChanged, Resolve: allowAll,
+		Committer: s.raft, Forwarder: s.cluster, LeaderChanged: s.raft.LeaderChanged, Leaderless: s.raft.Leaderless, Resolve: allowAll,
 		Datacenter: cfg.Node.Datacenter, Hold: cfg.RPC.HoldTimeout,
 		SessionTTLMin: cfg.Queries.SessionTTLMin, SessionNode: stateReader{s.store}.SessionNode,
 		QueryName: stateReader{s.store}.QueryName,

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"time"
@@ -33,8 +34,11 @@ type Config struct {
 	// known than at the call: a write that waits for a leader tries again at once. Nil:
 	// it tries now and then.
 	LeaderChanged func() <-chan struct{}
-	Resolve       func(token string) (acl.Authorizer, error)
-	Datacenter    string
+	// Leaderless is for how long no leader has been known. A write does not wait for one
+	// where that is longer than Hold already. Nil: it always waits.
+	Leaderless func() time.Duration
+	Resolve    func(token string) (acl.Authorizer, error)
+	Datacenter string
 	// Hold bounds how long a write waits for a leader: an election on a LAN takes
 	// well under it, a lost quorum should be told soon.
 	Hold time.Duration
@@ -164,6 +168,7 @@ func (a *Apply) write(ctx context.Context, who Caller, dc string, op any) (index
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.Hold)
 	defer cancel()
 	backoff := retry.Backoff{Min: 10 * time.Millisecond, Max: 250 * time.Millisecond, Jitter: 0.5}
+	var doubt error // an attempt whose answer was lost: what fails later does not undo it
 	for {
 		changed := a.leaderChanged()
 		index, data, err := a.commit(ctx, op, who.Source, command)
@@ -173,10 +178,19 @@ func (a *Apply) write(ctx context.Context, who Caller, dc string, op any) (index
 		if !repeatable(err) {
 			return index, data, err
 		}
-		if !waitFor(ctx, changed, backoff.Next()) {
-			return 0, nil, err
+		if model.KindOf(err) == model.KindUncertain {
+			doubt = err
+		}
+		if a.leaderGone(err) || !waitFor(ctx, changed, backoff.Next()) {
+			return 0, nil, cmp.Or(doubt, err)
 		}
 	}
+}
+
+// leaderGone tells whether to wait for a leader is in vain: a quorum is lost, and an
+// election would have ended long ago.
+func (a *Apply) leaderGone(err error) bool {
+	return model.KindOf(err) == model.KindNoLeader && a.cfg.Leaderless != nil && a.cfg.Leaderless() > a.cfg.Hold
 }
 
 func (a *Apply) leaderChanged() <-chan struct{} {

@@ -39,3 +39,39 @@ func TestNewLeaderEndsThePause(t *testing.T) {
 		}
 	})
 }
+
+// A quorum that has long been lost is told at once; a leader that was lost just now is
+// waited for.
+func TestLostQuorumIsToldAtOnce(t *testing.T) {
+	for _, tt := range []struct{ leaderless, took time.Duration }{
+		{DefaultHold + time.Second, 0},
+		{time.Second, DefaultHold},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			log := &fakeLog{}
+			for range 100 {
+				log.errs = append(log.errs, kind(model.KindNoLeader))
+			}
+			a := newApply(log, &fakeForwarder{}, acl.AllowAll{})
+			a.cfg.Leaderless = func() time.Duration { return tt.leaderless }
+			start := time.Now()
+			_, err := a.Register(t.Context(), Caller{}, node())
+			if took := time.Since(start); model.KindOf(err) != model.KindNoLeader || took != tt.took {
+				t.Errorf("leaderless for %s: %v after %s, want %s", tt.leaderless, err, took, tt.took)
+			}
+		})
+	}
+}
+
+// What fails after an answer was lost does not make the write undone.
+func TestDoubtRemains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &fakeLog{errs: []error{kind(model.KindUncertain)}}
+		for range 100 {
+			log.errs = append(log.errs, kind(model.KindNoLeader))
+		}
+		if _, err := newApply(log, &fakeForwarder{}, acl.AllowAll{}).Register(t.Context(), Caller{}, node()); model.KindOf(err) != model.KindUncertain {
+			t.Errorf("%v", err)
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -28,11 +29,13 @@ type Log struct {
 	replay    *replay
 	novice    *novice // nil: this server had state when it started
 
-	changes  chan bool
-	leaders  signal        // the known leader changed
-	noReads  chan struct{} // closed: read indexes end
-	over     chan struct{} // closed: Raft has ended
-	followed sync.WaitGroup
+	changes chan bool
+	leaders signal // the known leader changed
+	// leaderless is since when none has been known, in unix nanoseconds; 0: one is.
+	leaderless atomic.Int64
+	noReads    chan struct{} // closed: read indexes end
+	over       chan struct{} // closed: Raft has ended
+	followed   sync.WaitGroup
 
 	closing sync.Once
 	closed  error

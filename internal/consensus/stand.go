@@ -3,6 +3,7 @@ package consensus
 import (
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -64,17 +65,37 @@ func (l *Log) observeLeader() {
 		return ok
 	})
 	l.raft.RegisterObserver(observer)
+	l.noteLeader(time.Now())
 	l.followed.Go(func() {
 		defer l.raft.DeregisterObserver(observer)
 		for {
 			select {
 			case <-heard:
+				l.noteLeader(time.Now())
 				l.leaders.fire()
 			case <-l.over:
 				return
 			}
 		}
 	})
+}
+
+// noteLeader keeps since when no leader has been known.
+func (l *Log) noteLeader(now time.Time) {
+	if id, _ := l.Leader(); id != "" {
+		l.leaderless.Store(0)
+		return
+	}
+	l.leaderless.CompareAndSwap(0, now.UnixNano())
+}
+
+// Leaderless is for how long no leader has been known, 0 if one is.
+func (l *Log) Leaderless() time.Duration {
+	since := l.leaderless.Load()
+	if id, _ := l.Leader(); id != "" || since == 0 {
+		return 0
+	}
+	return time.Since(time.Unix(0, since))
 }
 
 // signal wakes everyone who waits for the next event, at once.
