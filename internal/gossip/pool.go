@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/serf/serf"
@@ -51,6 +52,11 @@ func poolName(wan bool) string {
 }
 
 func (p *pool) name() string { return poolName(p.wan) }
+
+// reconnectInterval is how often a failed member of the LAN pool is tried again: one
+// that was cut off has long been gone from all lookups when the cable is back. Serf's
+// 30 s are for pools whose links cost something.
+const reconnectInterval = 5 * time.Second
 
 // openPool starts a serf instance and its goroutines.
 func openPool(cfg *Config, pc PoolConfig, wan bool, wanPort int, out chan<- Event, m *metrics) (*pool, error) {
@@ -108,6 +114,9 @@ func (p *pool) serfConfig(cfg *Config, pc PoolConfig, wanPort int) (*serf.Config
 	sc.KeyringFile = pc.KeyringPath
 	sc.RejoinAfterLeave = cfg.RejoinAfterLeave
 	sc.ReconnectTimeout = timing.ReconnectTimeout
+	if !p.wan {
+		sc.ReconnectInterval = reconnectInterval
+	}
 	sc.TombstoneTimeout = timing.TombstoneTimeout
 	// The vote shuts the loser's pool down; an operator can't tell why an agent
 	// then knows no members. Both names and addresses are logged instead.
