@@ -80,16 +80,26 @@ func (c *cluster) whileLeads(ctx context.Context) (context.Context, context.Canc
 	return ctx, cancel
 }
 
+// other is the leader to ask, which is not this server.
+func (c *cluster) other() (id string, err error) {
+	id, _ = c.log.Leader()
+	switch id {
+	case "":
+		return "", model.Errorf(model.KindNoLeader, "No cluster leader")
+	case c.self:
+		// Elected between the caller's attempt and this one.
+		return "", model.Errorf(model.KindNotLeader, "this server has just become the leader")
+	}
+	return id, nil
+}
+
 // askLeader has the leader answer the questions of this server's readers.
 func (c *cluster) askLeader(ctx context.Context, topics []rpc.TopicQuestion, consistent bool) ([]rpc.TopicAnswer, error) {
 	ctx, cancel := c.whileLeads(ctx)
 	defer cancel()
-	id, _ := c.log.Leader()
-	switch id {
-	case "":
-		return nil, model.Errorf(model.KindNoLeader, "No cluster leader")
-	case c.self:
-		return nil, model.Errorf(model.KindNotLeader, "this server has just become the leader")
+	id, err := c.other()
+	if err != nil {
+		return nil, err
 	}
 	return c.rpc.ReadIndex(ctx, id, topics, consistent)
 }
@@ -98,13 +108,9 @@ func (c *cluster) askLeader(ctx context.Context, topics []rpc.TopicQuestion, con
 func (c *cluster) Forward(ctx context.Context, token, _ string, command []byte) (uint64, []byte, error) {
 	ctx, cancel := c.whileLeads(ctx)
 	defer cancel()
-	id, _ := c.log.Leader()
-	switch id {
-	case "":
-		return 0, nil, model.Errorf(model.KindNoLeader, "No cluster leader")
-	case c.self:
-		// Elected between the caller's attempt and this one.
-		return 0, nil, model.Errorf(model.KindNotLeader, "this server has just become the leader")
+	id, err := c.other()
+	if err != nil {
+		return 0, nil, err
 	}
 	return c.rpc.Forward(ctx, id, token, command, false)
 }
